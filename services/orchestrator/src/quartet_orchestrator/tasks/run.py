@@ -27,7 +27,6 @@ from quartet_contracts import (
     TaskReport,
     TaskStatus,
     Usage,
-    may_transition,
 )
 from quartet_contracts.journal import Note
 from quartet_orchestrator import metrics
@@ -39,6 +38,7 @@ from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.skills import SkillCaller
 from quartet_orchestrator.tasks.briefs import RobotBrief
 from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
+from quartet_orchestrator.tasks.interruptions import SHUT_DOWN, Interruptions
 from quartet_orchestrator.tasks.name_check import NameCheck
 from quartet_orchestrator.tasks.plan import PlanRow, stated_plan
 from quartet_orchestrator.tasks.programs import ProgramTeam
@@ -137,33 +137,32 @@ class TaskRun:
         await self._restore()
         await self._stops.begin(self._history.stops)
         work = asyncio.create_task(self._work(), name=f"task-{self._task.task_id}")
-        canceled = asyncio.create_task(self._context.bus.tasks.canceled(self._task.task_id))
-        lost = asyncio.create_task(self._delivery.lost.wait())
-        ending = asyncio.create_task(shutdown.wait())
-        halted = asyncio.create_task(self._stops.wait())
-        overdue = asyncio.create_task(self._record.out_of_time(self._context.settings.pause_limit_s))
-        watchers = (canceled, lost, ending, halted, overdue)
         try:
-            await asyncio.wait({work, *watchers}, return_when=asyncio.FIRST_COMPLETED)
-            if work.done():
-                if isinstance(work.exception(), TaskAbortedError):
-                    await self._measure_the_end()
-                state, report = _outcome(work, self._facts)
-                # Nothing may follow a journal's last state, so the pictures after the last skill come before it.
-                await self._close_caller()
-                await self._end(state, report)
-            elif lost.done() and not self._delivery.forgotten:
-                log.error("task %s was taken over by another replica", self._task.task_id)
-                await self._leave(work)
-            elif ending.done() and not canceled.done() and not halted.done() and not overdue.done():
-                await self._leave(work)
-                await self._record.write(Note(text="the orchestrator was shut down; another one goes on from here"))
-            else:
-                await self._end_early(work, canceled, halted, overdue)
+            async with Interruptions(
+                self._context.bus,
+                self._delivery,
+                self._record,
+                shutdown,
+                self._context.settings.pause_limit_s,
+                self._stops.wait(),
+            ) as interruptions:
+                await interruptions.wait(work)
+                if work.done():
+                    if isinstance(work.exception(), TaskAbortedError):
+                        await self._measure_the_end()
+                    state, report = _outcome(work, self._facts)
+                    # Nothing may follow a journal's last state, so the pictures after the last skill come before it.
+                    await self._close_caller()
+                    await self._end(state, report)
+                elif interruptions.taken_over:
+                    log.error("task %s was taken over by another replica", self._task.task_id)
+                    await self._leave(work)
+                elif interruptions.shut_down:
+                    await self._leave(work)
+                    await self._record.write(Note(text=SHUT_DOWN))
+                else:
+                    await self._end_early(work, interruptions)
         finally:
-            for task in watchers:
-                task.cancel()
-            await asyncio.gather(*watchers, return_exceptions=True)
             if not work.done():
                 # An error on the way: what runs is left to whoever has the task next.
                 await self._leave(work)
@@ -180,28 +179,8 @@ class TaskRun:
         except Exception as error:
             log.warning("task %s ends without its last pictures: %s", self._task.task_id, error)
 
-    async def _end_early(
-        self,
-        work: "asyncio.Task[tuple[State, TaskReport]]",
-        canceled: "asyncio.Task[str]",
-        halted: "asyncio.Task[str]",
-        overdue: "asyncio.Task[str]",
-    ) -> None:
-        if self._delivery.forgotten:
-            # Known again at once, before the robot rests.
-            await self._record.restore_status()
-            reason, end = FORGOTTEN, State.FAILED
-            await self._record.write(Note(text=reason))
-        elif canceled.done():
-            reason, end = canceled.result(), State.CANCELED
-            if may_transition(self._record.state, State.CANCELING) and self._record.state is not State.CANCELING:
-                await self._record.move(State.CANCELING, reason)
-        elif halted.done():
-            reason, end = halted.result(), State.FAILED
-            await self._record.write(Note(text=reason))
-        else:
-            reason, end = overdue.result(), State.FAILED
-            await self._record.write(Note(text=reason))
+    async def _end_early(self, work: "asyncio.Task[tuple[State, TaskReport]]", interruptions: Interruptions) -> None:
+        reason, end = await interruptions.note()
         await _cancel(work)
         await self._caller.abandon(reason)
         await self._caller.end_restored()
@@ -395,10 +374,6 @@ class TaskRun:
         return (State.SUCCEEDED if result.success else State.FAILED), report
 
 
-FORGOTTEN = (
-    "Redis has lost its data and with it this task while it ran: nobody could cancel it or take it over, so its work "
-    "was ended. Look at the robot, and give the task again"
-)
 _WHY = {
     Cause.BUDGET: "The model's budget is spent",
     Cause.REPETITION: "The model repeated itself",

@@ -10,7 +10,8 @@ from quartet_bus import BusUnavailableError, LeaseLostError, RobotTasks, TaskDel
 from quartet_contracts import TEAM_QUEUE, TERMINAL, ContractError, State, Task, TaskReport, TaskStatus
 from quartet_orchestrator import metrics
 from quartet_orchestrator.recovery.record import TaskRecord, close_journal, end_unstarted
-from quartet_orchestrator.tasks.run import FORGOTTEN, RunContext, TaskRun
+from quartet_orchestrator.tasks.interruptions import FORGOTTEN
+from quartet_orchestrator.tasks.run import RunContext, TaskRun
 from quartet_orchestrator.tasks.team import TeamRun
 from quartet_process import BACKGROUND, correlation_ids, tracing, unless_stopped
 

@@ -24,7 +24,6 @@ from quartet_contracts import (
     TaskStatus,
     TurnRequest,
     Usage,
-    may_transition,
 )
 from quartet_contracts.journal import (
     Happening,
@@ -39,8 +38,9 @@ from quartet_orchestrator.errors import ParticipantLostError, TaskAbortedError
 from quartet_orchestrator.observation import RobotState, StopMonitor
 from quartet_orchestrator.recovery import TaskRecord, end_unstarted
 from quartet_orchestrator.tasks.errands import ErrandSplit, Part, TeamState, park
+from quartet_orchestrator.tasks.interruptions import SHUT_DOWN, Interruptions
 from quartet_orchestrator.tasks.part import has_picked, read_end, share
-from quartet_orchestrator.tasks.run import FORGOTTEN, RunContext
+from quartet_orchestrator.tasks.run import RunContext
 from quartet_orchestrator.tasks.scene import HomeScene
 from quartet_orchestrator.tasks.schedule import Point
 from quartet_orchestrator.tasks.speech import Speech
@@ -92,25 +92,23 @@ class TeamRun:
         """Run the task until it ends: by itself, by a cancel, its deadline, a shutdown or another replica."""
         await self._restore()
         work = asyncio.create_task(self._work(), name=f"team-{self._task.task_id}")
-        canceled = asyncio.create_task(self._bus.tasks.canceled(self._task.task_id))
-        lost = asyncio.create_task(self._delivery.lost.wait())
-        ending = asyncio.create_task(shutdown.wait())
-        overdue = asyncio.create_task(self._record.out_of_time(self._context.settings.pause_limit_s))
-        watchers = (canceled, lost, ending, overdue)
         try:
-            await asyncio.wait({work, *watchers}, return_when=asyncio.FIRST_COMPLETED)
-            if work.done():
-                await self._conclude(work)
-            elif lost.done() and not self._delivery.forgotten:
-                log.error("task %s was taken over by another replica", self._task.task_id)
-            elif ending.done() and not canceled.done() and not overdue.done():
-                await _cancel(work)
-                await self._record.write(Note(text="the orchestrator was shut down; another one goes on from here"))
-            else:
-                await _cancel(work)
-                await self._end_early(canceled, overdue)
+            async with Interruptions(
+                self._bus, self._delivery, self._record, shutdown, self._context.settings.pause_limit_s
+            ) as interruptions:
+                await interruptions.wait(work)
+                if work.done():
+                    await self._conclude(work)
+                elif interruptions.taken_over:
+                    log.error("task %s was taken over by another replica", self._task.task_id)
+                elif interruptions.shut_down:
+                    await _cancel(work)
+                    await self._record.write(Note(text=SHUT_DOWN))
+                else:
+                    await _cancel(work)
+                    await self._end_early(interruptions)
         finally:
-            await _cancel(work, *watchers)
+            await _cancel(work)
 
     async def _restore(self) -> None:
         events = await self._bus.journal.read_all(self._task.task_id)
@@ -405,17 +403,8 @@ class TeamRun:
             report = self._report(f"{type(error).__name__}: {error}").model_copy(update={"success": False})
         await self._record.end(State.SUCCEEDED if report.success else State.FAILED, report)
 
-    async def _end_early(self, canceled: "asyncio.Task[str]", overdue: "asyncio.Task[str]") -> None:
-        if self._delivery.forgotten:
-            await self._record.restore_status()
-            reason, end = FORGOTTEN, State.FAILED
-        elif canceled.done():
-            reason, end = canceled.result(), State.CANCELED
-            if may_transition(self._record.state, State.CANCELING):
-                await self._record.move(State.CANCELING, reason)
-        else:
-            reason, end = overdue.result(), State.FAILED
-        await self._record.write(Note(text=reason))
+    async def _end_early(self, interruptions: Interruptions) -> None:
+        reason, end = await interruptions.note()
         await self._end_parts(reason)
         report = self._report(f"{reason}.").model_copy(update={"success": False})
         await self._record.end(end, report)
