@@ -192,5 +192,13 @@ def test_the_result_says_what_the_tier_is_and_leaves_out(monkeypatch: pytest.Mon
         suite.run(BenchParameters(episodes=10, options={"tier": "hard"}, progress=lambda _: None))
     assert {options.sensors for options in started} == {"harsh"}
     assert len(started) == 2
+    for few in (
+        BenchParameters(episodes=1, options={"tier": "normal"}),
+        BenchParameters(short=True, options={"tier": "normal"}),
+    ):
+        started.clear()
+        with pytest.raises(UnfitPlacementError):
+            suite.run(few)
+        assert len(started) == 1, "a home without an episode is not started"
     for tier in TIERS.values():
         assert "people" in tier.left_out

@@ -46,9 +46,9 @@ def run(parameters: BenchParameters) -> BenchResult:
         )
     sensors = tier.sensors or parameters.sensors
     wanted = parameters.episodes or tier.episodes
-    worlds = parameters.worlds or tier.worlds_for(wanted, parameters.seed)
-    if parameters.short and not parameters.worlds:
-        worlds = worlds[:1]
+    # A home without an episode is not started, and a short run has time for one.
+    drawn = tier.worlds_for(wanted, parameters.seed)
+    worlds = (parameters.worlds or drawn[: 1 if parameters.short else None])[:wanted]
     outcomes: list[Outcome] = []
     unplayed: list[Unplayed] = []
     models = ""
