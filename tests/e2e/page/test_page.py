@@ -68,6 +68,12 @@ def test_only_who_signs_in_sees_anything(visit: Callable[[], Visitor], stack: St
     expect(page.locator("#map svg .robot")).to_have_attribute("visibility", "visible")
     expect(page.get_by_alt_text("What the wrist camera of summit sees now")).to_be_visible()
     visitor.accessible("empty")
+    size = page.viewport_size
+    assert size is not None
+    page.set_viewport_size({"width": 390, "height": 844})
+    # A phone shows one view at a time: before the first task the one in which it is given.
+    expect(page.get_by_label("What should the robot do?")).to_be_in_viewport()
+    page.set_viewport_size(size)
     (cookie,) = page.context.cookies(stack.url)
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
     assert page.evaluate("document.cookie") == ""

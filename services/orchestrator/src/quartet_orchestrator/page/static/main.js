@@ -159,6 +159,8 @@ function route() {
 
 function empty() {
   document.title = "Quartet";
+  // Where one view at a time is seen, the one in which a sentence is written; once, a person may look at another then.
+  if (!byId("task-view").querySelector(".empty h2")) show("tasks");
   replace(
     byId("task-view"),
     h(
