@@ -59,7 +59,6 @@ NOT_PASSED: dict[str, str] = {
     "QUARTET_OVERHEAD_URL": "the ground truth of the simulation is reached from nowhere else",
     "QUARTET_SIMULATION_ROBOTS": ONE_ROBOT,
     "QUARTET_SIMULATION_NAMESPACES": ONE_ROBOT,
-    "QUARTET_SIMULATION_ROBOT_FILE": "containers simulate the robot of the home",
     "QUARTET_SIMULATION_SCORING_PORT": "the ground truth is for tests and benchmarks on one machine",
     "QUARTET_SIMULATION_SCORING_HOST": "the ground truth is for tests and benchmarks on one machine",
     "QUARTET_SIMULATION_HEARTBEAT_TIMEOUT": "follows from QUARTET_REALTIME",
@@ -152,6 +151,14 @@ def test_every_process_takes_what_compose_gives_it_where_nothing_is_set(
     if service == "simulation":
         assert isinstance(made[0], SimulationSettings)
         assert (made[0].scenario, made[0].faults, made[0].metrics_port) == (None, frozenset(), 9093)
+
+
+def test_the_simulation_s_container_has_the_folder_in_which_its_robot_file_and_model_are() -> None:
+    told = services()["simulation"]
+    assert defaults_in(told["environment"]["QUARTET_SIMULATION_ROBOT_FILE"]) == ""
+    mounted = {str(one).rpartition("}")[2] for one in told["volumes"]}
+    assert ":/site:ro" in mounted
+    assert {str(one).rpartition("}")[2] for one in services()["nav2"]["volumes"]} >= {":/site:ro"}
 
 
 def test_no_reason_is_for_what_is_passed_on_or_is_no_setting() -> None:

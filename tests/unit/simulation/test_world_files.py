@@ -1,6 +1,7 @@
 """Worlds by file: what a file leaves out is worked out, and every fault of a bad one is named at once."""
 
 import math
+from pathlib import Path
 
 import pytest
 import yaml
@@ -129,6 +130,24 @@ def test_a_world_of_ones_own_is_made_checked_and_drawn(tmp_path, capsys):
 def test_a_room_behind_a_closed_door_is_not_reached(tmp_path):
     folder = written(tmp_path / "closed", FLAT.replace("leaf: open", "leaf: closed"))
     assert any("the entry of 'living room'" in fault for fault in unsolvable(str(folder), (0,)))
+
+
+def test_a_world_is_proved_with_the_robot_that_is_to_work_in_it(tmp_path, capsys):
+    """Another robot than the home's passes or does not pass its doors by its own width."""
+    folder, robots = written(tmp_path / "flat"), Path(__file__).resolve().parents[3] / "deploy" / "robots"
+    assert main(["check", str(folder), "--robot-file", str(robots / "lifter" / "robot.yaml")]) == 0
+    wide = tmp_path / "robot.yaml"
+    text = (robots / "rover" / "robot.yaml").read_text()
+    for before, after in (("width_m: 0.50", "width_m: 0.95"), ("footprint_radius_m: 0.45", "footprint_radius_m: 0.60")):
+        assert before in text
+        text = text.replace(before, after)
+    wide.write_text(text)
+    capsys.readouterr()
+    assert main(["check", str(folder), "--robot-file", str(wide)]) == 1
+    assert "is not reached from" in capsys.readouterr().err
+    wide.write_text(text.replace("model: panda", "model: paw"))
+    assert main(["check", str(folder), "--robot-file", str(wide)]) == 1
+    assert "there is no model 'paw'" in capsys.readouterr().err
 
 
 def test_a_thing_like_another_has_its_shape_under_its_own_name():

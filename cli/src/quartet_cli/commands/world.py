@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from quartet_cli.errors import UsageError
-from quartet_deployment import OptionError, new_world, run_worlds
+from quartet_deployment import OptionError, new_world, robot_folder, run_worlds
 
 app = typer.Typer(help="Make and check worlds for the simulation.", no_args_is_help=True, rich_markup_mode=None)
 Folder = Annotated[Path, typer.Argument(help="Folder with world.yaml.")]
@@ -33,9 +33,18 @@ def new(
 
 
 @app.command("check")
-def check(folder: Folder) -> None:
+def check(
+    folder: Folder,
+    robot: Annotated[
+        str | None, typer.Option("--robot", help="Robot that is to work in it: a name in deploy/robots, or a folder.")
+    ] = None,
+) -> None:
     """Find every fault of a world: of the file, of what stands where, of what a robot reaches in it."""
-    _run("check", str(folder))
+    try:
+        file = () if robot is None else ("--robot-file", str(robot_folder(robot) / "robot.yaml"))
+    except OptionError as error:
+        raise UsageError(str(error)) from error
+    _run("check", str(folder), *file)
 
 
 @app.command("site")

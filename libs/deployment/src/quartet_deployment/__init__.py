@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from quartet_deployment._secrets.folder import SecretsFolder
     from quartet_deployment._secrets.layout import SECRETS, SERVERS
     from quartet_deployment._stack import Stack
-    from quartet_deployment._world import new_world, run_worlds
+    from quartet_deployment._world import new_world, robot_folder, run_worlds
 
 __all__ = [
     "AGENTS",
@@ -68,6 +68,7 @@ __all__ = [
     "new_world",
     "project_root",
     "read_description",
+    "robot_folder",
     "run_metrics",
     "run_worlds",
     "sign_grant",
@@ -83,6 +84,7 @@ _ON_DEMAND = {
     "StackOptions": "quartet_deployment._options",
     "check_secrets": "quartet_deployment._secrets.check",
     "new_world": "quartet_deployment._world",
+    "robot_folder": "quartet_deployment._world",
     "run_worlds": "quartet_deployment._world",
     "sign_grant": "quartet_deployment._grants",
 }

@@ -30,11 +30,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     new = commands.add_parser("new", help="write world.yaml and site.yaml into a folder that has none")
     new.add_argument("folder", type=Path)
     new.add_argument("--like", default="flat", help=f"{', '.join(WORLDS)}, generated:SEED, or a folder")
-    for name, text in (
-        ("check", "find every fault of a world"),
-        ("site", "write site.yaml anew from world.yaml"),
-    ):
-        commands.add_parser(name, help=text).add_argument("folder", type=Path)
+    check = commands.add_parser("check", help="find every fault of a world")
+    check.add_argument("folder", type=Path)
+    check.add_argument("--robot-file", type=Path, help="robot.yaml of the robot that works in it; default: the home's")
+    site = commands.add_parser("site", help="write site.yaml anew from world.yaml")
+    site.add_argument("folder", type=Path)
     table = commands.add_parser("table", help="write site.yaml for a task at the table into a folder")
     table.add_argument("folder", type=Path)
     table.add_argument("--scenario", help="TASK or TASK:VARIATION")
@@ -59,7 +59,7 @@ def _run(given: argparse.Namespace) -> int:
     if given.command == "new":
         return _new(given.folder, given.like)
     if given.command == "check":
-        return _check(given.folder)
+        return _check(given.folder, given.robot_file)
     if given.command == "site":
         (given.folder / SITE_FILE).write_text(site_text(load_world(given.folder)), encoding="utf-8")
         print(f"wrote {given.folder / SITE_FILE}")
@@ -97,12 +97,14 @@ def world_text(like: str) -> str:
     return (path / WORLD_FILE if path.is_dir() else path).read_text(encoding="utf-8")
 
 
-def _check(folder: Path) -> int:
+def _check(folder: Path, robot_file: Path | None) -> int:
     # What follows builds the world with a robot in it, which takes a second or two.
+    from quartet_simulation.mobile.build import SUMMIT
+    from quartet_simulation.mobile.file import load_build
     from quartet_simulation.world_tool.proof import unsolvable
 
     world = load_world(folder)
-    faults = unsolvable(str(folder))
+    faults = unsolvable(str(folder), build=SUMMIT if robot_file is None else load_build(robot_file))
     site = folder / SITE_FILE
     if site.is_file():
         faults += _differences(site, folder)

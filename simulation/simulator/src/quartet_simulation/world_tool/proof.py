@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from quartet_simulation.codes import NavCode
 from quartet_simulation.errors import SimulationError
+from quartet_simulation.mobile.build import SUMMIT, RobotBuild
 from quartet_simulation.reachability import (
     CONTAINER_STANDOFF,
     SURFACE_STANDOFF,
@@ -17,7 +18,7 @@ SEEDS = (0, 1, 2)
 """Episodes whose layouts are tried."""
 
 
-def unsolvable(world: str, seeds: tuple[int, ...] = SEEDS) -> list[str]:
+def unsolvable(world: str, seeds: tuple[int, ...] = SEEDS, build: RobotBuild = SUMMIT) -> list[str]:
     """Return what a robot cannot do in a world, by name or path; nothing for a world in which jobs can be done.
 
     Every entry and every approach must be reached from the first start, as the planner of the simulated robot plans
@@ -26,7 +27,7 @@ def unsolvable(world: str, seeds: tuple[int, ...] = SEEDS) -> list[str]:
     """
     found: list[str] = []
     try:
-        sim = Simulation(world, seeds[0])
+        sim = Simulation(world, seeds[0], build=build)
     except SimulationError as error:
         return [str(error)]
     try:
