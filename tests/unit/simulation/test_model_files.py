@@ -157,6 +157,11 @@ def test_the_fingers_hold_a_thing_between_their_pads(build):
     assert 0.055 < sim.gripper_state()["width"] < 0.075
 
 
+def test_the_parts_of_the_hand_have_the_names_by_which_touches_of_a_hand_are_told(lifter):
+    names = {lifter._physics.model.geom(int(geom)).name for geom in lifter._physics.own_geoms}
+    assert {"palm", "left_pad", "left_finger", "right_pad", "right_finger", "forearm", "wrist_3"} <= names
+
+
 def test_two_of_them_are_in_one_world(build):
     sim = Simulation("home", 0, robots=2, build=build)
     joint = sim.arm.joints[0]

@@ -26,6 +26,8 @@ PAD_FRICTION, PAD_SOLREF = (1.0, 0.005, 0.0001), (0.004, 1.0)
 """Of rubber pads, with which a thing neither slips nor creeps; at least the model's own friction."""
 MOST_FORCE = 80.0
 """Of the fingers [N], until the gripper's driver sets it."""
+SIDES = ("left", "right")
+"""What the fingers are called, the one that the robot file names first."""
 SHOWN_GROUPS = 3
 """Geoms of this group and above are not drawn, as in MuJoCo's viewer."""
 _PLAIN = (0.5, 0.5, 0.5, 1.0)
@@ -145,13 +147,13 @@ class Parts:
     # --- shapes ---------------------------------------------------------------------------------
     def _add_shapes(self, spec: mujoco.MjSpec, made: dict[int, Any]) -> None:
         model = self.found.model
-        pads = {finger.pad: f"{side}_pad" for finger, side in zip(self.hand.fingers, ("left", "right"), strict=True)}
+        pads = {finger.pad: f"{side}_pad" for finger, side in zip(self.hand.fingers, SIDES, strict=True)}
         used, meshes = {*_OURS, *pads.values()}, dict[int, str]()
         for geom in range(model.ngeom):
             body, kind = int(model.geom_bodyid[geom]), int(model.geom_type[geom])
             if body not in made or kind not in _SHAPES:
                 continue
-            name = pads.get(geom) or _new_name(self.body_name(body), used)
+            name = pads.get(geom) or _new_name(self._name_of_shape(body), used)
             used.add(name)
             shape = made[body].add_geom(
                 name=name,
@@ -173,6 +175,15 @@ class Parts:
             if geom in pads:
                 shape.condim, shape.priority, shape.solref = 4, 1, PAD_SOLREF
                 shape.friction = np.maximum(model.geom_friction[geom], PAD_FRICTION)
+
+    def _name_of_shape(self, body: int) -> str:
+        """Return what the shapes of a body are called: those of the hand as with every arm of the simulation."""
+        found = self.found
+        carrier = found.carrier(body)
+        for finger, side in zip(self.hand.fingers, SIDES, strict=True):
+            if carrier == int(found.model.jnt_bodyid[finger.joint]):
+                return f"{side}_finger"
+        return "palm" if carrier == found.links[-1] and body != carrier else self.body_name(body)
 
     def _add_mesh(self, spec: mujoco.MjSpec, mesh: int) -> str:
         model = self.found.model
