@@ -9,7 +9,6 @@ from quartet_deployment import Stack
 
 MAIN_JOB = "pick up the red coke can in the kitchen and place it on the wooden coffee table in the living room"
 TASK_TIMEOUT_S = 300.0
-START_TIMEOUT_S = 180.0
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ import psutil
 
 Z95 = 1.959963984540054
 """Standard normal quantile of a two-sided 95 % interval."""
+START_TIMEOUT_S = 180.0
+"""Time that the processes of a measured deployment have to become ready [s]: other work may load the machine."""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from typing import Any
 
 from quartet_benchmarks.errors import OptionError, UnfitPlacementError
 from quartet_benchmarks.home.world import Goal, Truth, World
-from quartet_benchmarks.main_job import START_TIMEOUT_S
-from quartet_benchmarks.result import BenchParameters, BenchResult, Rate, percentile
+from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult, Rate, percentile
 from quartet_benchmarks.robot_time import PARTS, SIGNS, Span, WorldClock, drawn, parts_of_team, spans_of, time_of
 from quartet_contracts import TERMINAL, State, TaskStatus, TaskSubmission
 from quartet_deployment import OrchestratorClient, Stack, StackError, StackOptions, state_folder

@@ -18,7 +18,7 @@ from quartet_benchmarks.home.templates import TEMPLATES
 from quartet_benchmarks.home.tiers import LIGHTS, TIERS, find_tier
 from quartet_benchmarks.home.wording import DOWN, HELD, INTO, ON, Wording
 from quartet_benchmarks.home.world import Goal
-from quartet_benchmarks.result import BenchParameters
+from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.simulation import Simulation
 from quartet_simulation.world_tool.unknown_things import SHAPES
@@ -191,6 +191,7 @@ def test_the_result_says_what_the_tier_is_and_leaves_out(monkeypatch: pytest.Mon
     with pytest.raises(UnfitPlacementError):
         suite.run(BenchParameters(episodes=10, options={"tier": "hard"}, progress=lambda _: None))
     assert {options.sensors for options in started} == {"harsh"}
+    assert {options.start_timeout_s for options in started} == {START_TIMEOUT_S}, "as the other suites of whole jobs"
     assert len(started) == 2
     for few in (
         BenchParameters(episodes=1, options={"tier": "normal"}),

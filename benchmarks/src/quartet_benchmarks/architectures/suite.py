@@ -16,8 +16,7 @@ from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.harness.budget import FREE
 from quartet_benchmarks.harness.prices import counts_as, tokenizer
 from quartet_benchmarks.home.suite import episodes_of, too_wide
-from quartet_benchmarks.main_job import START_TIMEOUT_S
-from quartet_benchmarks.result import BenchParameters, BenchResult
+from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult
 from quartet_benchmarks.serving import served
 from quartet_deployment import DeploymentError, Stack, StackOptions, state_folder
 from quartet_scripted_model import AGENTS, Settings, create_app

@@ -17,7 +17,7 @@ from quartet_benchmarks.home.templates import TEMPLATES, Draw, Episode, Template
 from quartet_benchmarks.home.tiers import TIERS, Tier, find_tier
 from quartet_benchmarks.home.wording import Wording
 from quartet_benchmarks.home.world import Truth, World
-from quartet_benchmarks.result import BenchParameters, BenchResult
+from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult
 from quartet_contracts import JournalEvent, State, TaskSubmission
 from quartet_contracts.journal import SkillFinished
 from quartet_deployment import ClientError, DeploymentError, Stack, StackOptions, run_metrics, state_folder
@@ -62,7 +62,14 @@ def run(parameters: BenchParameters) -> BenchResult:
             if tier.unknown_things:
                 beside = folder.with_name(f"{folder.name}-world")
                 home = str(with_unknown_things(name, beside, tier.unknown_things, parameters.seed))
-            options = StackOptions(state_dir=folder, fresh=True, world=home, robot=parameters.robot, sensors=sensors)
+            options = StackOptions(
+                state_dir=folder,
+                fresh=True,
+                world=home,
+                robot=parameters.robot,
+                sensors=sensors,
+                start_timeout_s=START_TIMEOUT_S,
+            )
             with Stack(options) as stack:
                 models = ", ".join(stack.models.values()) or "scripted"
                 site = load_site(stack.site_dir / "site.yaml")

@@ -6,8 +6,8 @@ from typing import Any
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.extras import require_time
-from quartet_benchmarks.main_job import MAIN_JOB, START_TIMEOUT_S, Job, run_main_job
-from quartet_benchmarks.result import BenchParameters, BenchResult
+from quartet_benchmarks.main_job import MAIN_JOB, Job, run_main_job
+from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult
 from quartet_benchmarks.timing.flame_graph import FlameGraph, find_py_spy
 from quartet_benchmarks.timing.parts import PARTS, Span, Stretch, seconds_by_name, seconds_by_part, stretches
 from quartet_deployment import Stack, StackOptions, run_metrics, state_folder

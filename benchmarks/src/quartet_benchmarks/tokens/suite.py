@@ -7,8 +7,8 @@ from typing import Any
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.harness.prices import counts_as, tokenizer
-from quartet_benchmarks.main_job import MAIN_JOB, START_TIMEOUT_S, run_main_job
-from quartet_benchmarks.result import BenchParameters, BenchResult
+from quartet_benchmarks.main_job import MAIN_JOB, run_main_job
+from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult
 from quartet_benchmarks.serving import served
 from quartet_benchmarks.tokens.count import IMAGE_TOKENS, PARTS, count_request
 from quartet_deployment import Stack, StackOptions, state_folder
