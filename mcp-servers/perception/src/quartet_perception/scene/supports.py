@@ -19,6 +19,9 @@ _LARGE_M2 = 0.06
 _KNOWN_M2 = 0.03
 """The same at a height at which the site file has a surface: more than a book, less than a shelf's free part."""
 _FLOOR_M2 = 0.015
+_NEIGHBOURS, _SMOOTH = 4, 0.05
+"""Of the eight neighbours of a pixel without depth so many must have one, and their depths differ by less than this
+share, for the pixel to be filled in."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,9 @@ class SupportPlanes:
 
 def find_support_planes(view: View, known_heights: Sequence[float] = ()) -> SupportPlanes:
     """Return the planes of a view; at `known_heights` [m] small visible parts already count."""
-    points = view.points[::_STRIDE, ::_STRIDE]
-    depth = np.where(view.valid, view.depth, 0)[::_STRIDE, ::_STRIDE]
     rays = view.rays[::_STRIDE, ::_STRIDE]
+    depth = _without_specks(np.where(view.valid, view.depth, np.float32(0))[::_STRIDE, ::_STRIDE])
+    points = rays * depth[..., None] + view.origin
     usable = (depth > 0) & (depth < _MAX_RANGE_M) & (rays[..., 2] < -0.02)
     flat = usable & _flat(points, depth)
     steep = np.maximum(-rays[..., 2], 0.03)
@@ -71,7 +74,7 @@ def find_support_planes(view: View, known_heights: Sequence[float] = ()) -> Supp
         level = usable & (np.abs(z - height) < tolerance) & ~on_plane
         if not level.any():
             continue
-        found = _components(level & flat, points, area, height, known_heights)
+        found = _components(level, flat, points, area, height, known_heights)
         if found:
             planes += found
             low, high = np.min([p.low for p in found], axis=0), np.max([p.high for p in found], axis=0)
@@ -88,6 +91,21 @@ def find_support_planes(view: View, known_heights: Sequence[float] = ()) -> Supp
     fine = np.repeat(np.repeat(heights, _STRIDE, axis=0), _STRIDE, axis=1)[: view.shape[0], : view.shape[1]]
     mask |= coarse & view.valid & (np.abs(view.points[..., 2] - fine) < full_tolerance)
     return SupportPlanes(planes, mask)
+
+
+def _without_specks(depth: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return depth [m] whose single pixels without a return have the mean of their neighbours.
+
+    A dark or shiny surface loses many pixels of its depth, each by itself; that tears its plane to pieces. Where the
+    neighbours are not about as far as each other, there is an edge, and nothing is filled in.
+    """
+    known = depth > 0
+    count = ndimage.uniform_filter(known.astype(np.float32), size=3) * 9
+    mean = ndimage.uniform_filter(depth, size=3) * 9 / np.maximum(count, 1)
+    nearest = ndimage.minimum_filter(np.where(known, depth, np.inf), size=3)
+    farthest = ndimage.maximum_filter(depth, size=3)
+    fill = ~known & (count > _NEIGHBOURS - 0.5) & (farthest - nearest < _SMOOTH * mean)
+    return np.where(fill, mean, depth).astype(np.float32)
 
 
 def _flat(points: NDArray[np.float32], depth: NDArray[np.float32]) -> Mask:
@@ -120,14 +138,25 @@ def _peaks(z: NDArray[np.float32], area: NDArray[np.float32]) -> list[float]:
 
 
 def _components(
-    level: Mask, points: NDArray[np.float32], area: NDArray[np.float32], height: float, known: Sequence[float]
+    level: Mask,
+    flat: Mask,
+    points: NDArray[np.float32],
+    area: NDArray[np.float32],
+    height: float,
+    known: Sequence[float],
 ) -> list[SupportPlane]:
-    labels, count = ndimage.label(level, structure=np.ones((3, 3)))
+    """Return the connected planes among the pixels that are at a height (`level`) and where it is `flat`."""
+    labels, count = ndimage.label(level & flat, structure=np.ones((3, 3)))
     if count == 0:
         return []
-    areas = ndimage.sum_labels(area, labels, index=np.arange(1, count + 1))
-    least = _KNOWN_M2 if any(abs(height - k) < 0.025 for k in known) else _LARGE_M2
+    least = _LARGE_M2
+    if any(abs(height - k) < 0.025 for k in known):
+        least = _KNOWN_M2
+        # Within _STEP pixels of its upper and lower edges nothing counts as flat, which is much of a small surface.
+        grown = ndimage.grey_dilation(labels, footprint=np.ones((2 * _STEP + 1, 1)))
+        labels = np.where(labels > 0, labels, np.where(level, grown, 0))
     least = _FLOOR_M2 if abs(height) < 0.02 else least
+    areas = ndimage.sum_labels(area, labels, index=np.arange(1, count + 1))
     planes = []
     for index in np.flatnonzero(areas >= least):
         mask = labels == index + 1
