@@ -147,6 +147,7 @@ USES = {
     "distance_transform_edt": lambda: ndimage.distance_transform_edt(mask),
     "minimum_filter": lambda: ndimage.minimum_filter(heights, size=11),
     "maximum_filter": lambda: ndimage.maximum_filter(heights, size=11),
+    "uniform_filter": lambda: ndimage.uniform_filter(heights.astype(np.float32), size=3),
     "minimum": lambda: ndimage.minimum(heights, labels, index=index),
     "sum_labels": lambda: ndimage.sum_labels(heights, labels, index=index),
 }

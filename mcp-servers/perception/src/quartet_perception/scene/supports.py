@@ -153,7 +153,7 @@ def _components(
     if any(abs(height - k) < 0.025 for k in known):
         least = _KNOWN_M2
         # Within _STEP pixels of its upper and lower edges nothing counts as flat, which is much of a small surface.
-        grown = ndimage.grey_dilation(labels, footprint=np.ones((2 * _STEP + 1, 1)))
+        grown = ndimage.grey_dilation(labels, size=(2 * _STEP + 1, 1))
         labels = np.where(labels > 0, labels, np.where(level, grown, 0))
     least = _FLOOR_M2 if abs(height) < 0.02 else least
     areas = ndimage.sum_labels(area, labels, index=np.arange(1, count + 1))
