@@ -115,13 +115,24 @@ def test_a_task_from_the_sentence_to_the_end_with_a_persons_yes(visitor: Visitor
     visitor.accessible("done")
 
 
+def moment_at_rest(visitor: Visitor) -> str:
+    """Return a moment in the middle of the task whose pose is in the record."""
+    slider = visitor.page.get_by_role("slider", name="Moment of the task")
+    for moment in map(str, range(300, 900, 20)):
+        slider.fill(moment)
+        if visitor.page.locator("#pose-words").text_content() == "as the record has it":
+            return moment
+    raise AssertionError("the record has no pose in the middle of the task")
+
+
 def test_an_ended_task_is_played_again(visitor: Visitor) -> None:
     page = visitor.page
     lines = page.locator(".story > .line:not(.fine)")
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     total = lines.count()
     slider = page.get_by_role("slider", name="Moment of the task")
-    slider.fill("500")
+    # Of a robot that is driving at a moment the record has no pose, and how far a task is then is up to the machine.
+    slider.fill(moment_at_rest(visitor))
     expect(page.locator("#pose-words")).to_have_text("as the record has it")
     seen = page.locator(".story > .line:not(.fine):not(.future)").count()
     assert 0 < seen < total
