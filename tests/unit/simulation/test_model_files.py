@@ -162,6 +162,15 @@ def test_the_parts_of_the_hand_have_the_names_by_which_touches_of_a_hand_are_tol
     assert {"palm", "left_pad", "left_finger", "right_pad", "right_finger", "forearm", "wrist_3"} <= names
 
 
+def test_closed_fingers_that_stay_apart_tell_their_opening(folder):
+    for axis in ("1 0 0", "-1 0 0"):
+        edit(folder / "arm.xml", f'axis="{axis}" range="0 0.06"', f'axis="{axis}" range="0.0015 0.06"')
+    hand = load_build(folder / "robot.yaml").hand
+    assert hand.opening_at(0.0) == pytest.approx(0.003)
+    assert hand.opening_at(2 * hand.finger_at(0.05)) == pytest.approx(0.05)
+    assert 2 * hand.finger_at(hand.stroke) == pytest.approx(0.117)
+
+
 def test_two_of_them_are_in_one_world(build):
     sim = Simulation("home", 0, robots=2, build=build)
     joint = sim.arm.joints[0]
@@ -196,13 +205,13 @@ def test_angles_in_degrees_other_signs_and_a_tool_that_is_turned_give_the_same_a
     edit(
         model,
         '<body name="hand_base" pos="0 0 0.03">',
-        '<body name="palm" pos="0 0 0.03"><site name="grasp" euler="0 90 0"/>',
+        '<body name="palm" pos="0 0 0.03"><site name="grasp" euler="20 90 -35"/>',
     )
     edit(robot, "tool: hand_base", "tool: gripper_tool")
     edit(
         robot,
         "    model: arm.xml\n",
-        "    model: arm.xml\n    tool: {body: grasp, rpy_rad: [0.0, -1.5707963267948966, 0.0]}\n",
+        f"    model: arm.xml\n    tool: {{body: grasp, rpy_rad: {np.radians([-20.0, -90.0, 35.0]).tolist()}}}\n",
     )
     other = load_build(robot)
     assert other.arm.tool == "gripper_tool"

@@ -125,13 +125,11 @@ class Chain:
     def _motions(self, joint: int, by: np.ndarray) -> np.ndarray:
         """Return what a joint does when it moves `by` (N,), (N, 4, 4)."""
         motion = np.broadcast_to(np.eye(4), (len(by), 4, 4)).copy()
-        x, y, z = axis = self.axes[joint]
+        along = by[:, None] * self.axes[joint]
         if self.slides[joint]:
-            motion[:, :3, 3] = by[:, None] * axis
+            motion[:, :3, 3] = along
             return motion
-        cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-        sine, cosine = np.sin(by)[:, None, None], np.cos(by)[:, None, None]
-        motion[:, :3, :3] = np.eye(3) + sine * cross + (1 - cosine) * (cross @ cross)
+        motion[:, :3, :3] = Rotation.from_rotvec(along).as_matrix()
         motion[:, :3, 3] = self.anchors[joint] - motion[:, :3, :3] @ self.anchors[joint]
         return motion
 

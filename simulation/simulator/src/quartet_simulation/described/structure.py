@@ -8,6 +8,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from quartet_simulation.arm.kinematics import pose_matrix
 from quartet_simulation.arm.model import standing
@@ -224,12 +225,8 @@ def _tool(
 
 def _offset(tool: SimulatedTool) -> np.ndarray:
     """Return the pose of the tool frame in its body; roll, pitch and yaw are about fixed axes, as in URDF."""
-    roll, pitch, yaw = tool.rpy_rad
-    pose = standing(tool.position_m, yaw)
-    c, s = np.cos(pitch), np.sin(pitch)
-    about_y = np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
-    c, s = np.cos(roll), np.sin(roll)
-    pose[:3, :3] = pose[:3, :3] @ about_y @ np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+    pose = standing(tool.position_m)
+    pose[:3, :3] = Rotation.from_euler("xyz", tool.rpy_rad).as_matrix()
     return pose
 
 

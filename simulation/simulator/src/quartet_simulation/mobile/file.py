@@ -30,21 +30,22 @@ def load_build(path: Path) -> RobotBuild:
 
     Raises SimulationError naming file, line, field, value and what is valid, for all faults at once.
     """
-    chosen: list[ArmKind] = []
+    built: list[RobotBuild] = []
 
     def check(file: RobotFile) -> list[Fault]:
         kind, faults = _arm(file, path.resolve().parent)
-        if kind is None:
+        if kind is None or file.simulation is None:
             return faults
-        chosen.append(kind)
-        return faults_of(file, kind)
+        if faults := _faults(file, file.simulation, kind):
+            return faults
+        built.append(_build(file, file.simulation, kind))
+        return [*_folded(file, built[-1])]
 
     try:
-        file = load_file(path, RobotFile, "robot file", check=check)
+        load_file(path, RobotFile, "robot file", check=check)
     except SiteFileError as error:
         raise SimulationError(str(error)) from error
-    assert file.simulation is not None
-    return _build(file, file.simulation, chosen[0])
+    return built[-1]
 
 
 def _arm(file: RobotFile, folder: Path) -> tuple[ArmKind | None, list[Fault]]:
@@ -68,12 +69,9 @@ def _arm(file: RobotFile, folder: Path) -> tuple[ArmKind | None, list[Fault]]:
     return None, [(("simulation", "arm", "model"), text)]
 
 
-def faults_of(file: RobotFile, kind: ArmKind) -> list[Fault]:
+def _faults(file: RobotFile, simulated: Simulated, kind: ArmKind) -> list[Fault]:
     """Return why the simulation cannot build the robot of a file with an arm; each fault with its place."""
-    simulated = file.simulation
-    assert simulated is not None
-    found = [*_names(file, kind), *_gripper(file, kind), *_joints(file, kind), *_sizes(file, simulated)]
-    return found or [*_folded(file, simulated, kind)]
+    return [*_names(file, kind), *_gripper(file, kind), *_joints(file, kind), *_sizes(file, simulated)]
 
 
 def _build(file: RobotFile, simulated: Simulated, kind: ArmKind) -> RobotBuild:
@@ -216,9 +214,8 @@ def _sizes(file: RobotFile, simulated: Simulated) -> Iterator[Fault]:
         )
 
 
-def _folded(file: RobotFile, simulated: Simulated, kind: ArmKind) -> Iterator[Fault]:
+def _folded(file: RobotFile, build: RobotBuild) -> Iterator[Fault]:
     """Named states in which the robot touches itself."""
-    build = _build(file, simulated, kind)
     world = bare(build)
     for name, joints in file.arm.named_states.items():
         world.set_arm(np.array(joints))
