@@ -216,6 +216,13 @@ def test_shards_of_the_reference_speakers_give_together_what_one_process_gives(p
     assert whole["parameters"] == one["parameters"]
 
 
+def test_a_folder_that_cannot_be_written_is_told_before_an_episode_is_played(play_shards, tmp_path, monkeypatch):
+    monkeypatch.setattr("quartet_benchmarks.malmm.suite.play", lambda *_, **__: pytest.fail("it was played"))
+    (tmp_path / "file").touch()
+    with pytest.raises(OptionError, match=r"episodes.json cannot be written: Not a directory; give another folder"):
+        play_shards("1/2", out=tmp_path / "file" / "runs")
+
+
 def test_shards_that_do_not_belong_together_are_not_merged(play_shards, tmp_path):
     play_shards("1/2")
     with pytest.raises(OptionError, match="these shards are missing: 2/2"):

@@ -1,7 +1,8 @@
 """Episodes of the reference speakers as files, so that parts of an experiment, each a process, come together again."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,16 +16,28 @@ from quartet_benchmarks.malmm.trial import Trial
 FILE = "episodes.json"
 
 
-def keep_episodes(experiment: Experiment, shard: str, entries: Sequence[Entry], out: Path) -> Path:
-    """Write the episodes of a shard into its folder below `out`; return the file. Raises OptionError."""
+def episodes_file(shard: str, out: Path) -> Path:
+    """Return the file for the episodes of a shard, in its folder below `out`, which is made. Raises OptionError."""
     file = shard_folder(out, shard) / FILE
-    content = {"experiment": asdict(experiment), "shard": shard, "episodes": [asdict(entry) for entry in entries]}
-    try:
+    with _writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    return file
+
+
+def keep_episodes(experiment: Experiment, shard: str, entries: Sequence[Entry], file: Path) -> None:
+    """Write the episodes of a shard into their file. Raises OptionError."""
+    content = {"experiment": asdict(experiment), "shard": shard, "episodes": [asdict(entry) for entry in entries]}
+    with _writing(file):
         file.write_text(json.dumps(content, indent=1) + "\n")
+
+
+@contextmanager
+def _writing(file: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise OptionError(f"{file} cannot be written: {error.strerror}; give another folder with --out") from error
-    return file
 
 
 def kept_files(folders: Sequence[Path]) -> list[Path]:

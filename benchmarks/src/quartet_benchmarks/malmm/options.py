@@ -6,6 +6,7 @@ from typing import Any
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.harness.options import find_unknown, find_wrong_models
+from quartet_benchmarks.harness.shards import read_shard
 from quartet_benchmarks.harness.speakers import SPEAKERS, speakers_name
 from quartet_simulation.tabletop import TASKS
 from quartet_site import Fault
@@ -57,6 +58,13 @@ class Experiment:
             for task in self.tasks
             for at in range(self.seed, self.seed + self.episodes)
         ]
+
+    def part(self, shard: str) -> tuple[tuple[str, int, int], ...]:
+        """Return the instances of a shard such as `2/8`, every n-th. Raises OptionError."""
+        number, count = read_shard(shard)
+        if count > len(self.instances):
+            raise OptionError(f"shard {shard}: the episodes are enough for {len(self.instances)} shards")
+        return tuple(self.instances[number - 1 :: count])
 
     @property
     def speakers(self) -> list[str]:

@@ -8,9 +8,8 @@ from typing import Any
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.extras import require_inspect
-from quartet_benchmarks.harness.shards import read_shard
 from quartet_benchmarks.harness.speakers import SPEAKERS
-from quartet_benchmarks.malmm.kept import keep_episodes, kept_files, read_kept
+from quartet_benchmarks.malmm.kept import episodes_file, keep_episodes, kept_files, read_kept
 from quartet_benchmarks.malmm.options import FEEDBACK, Experiment, read_experiment
 from quartet_benchmarks.malmm.speakers import ReferenceModel
 from quartet_benchmarks.malmm.table import Entry, detail, headline, rate_lines, stack_rows, task_rows
@@ -61,14 +60,13 @@ def run(parameters: BenchParameters) -> BenchResult:
 def _play_shard(experiment: Experiment, running: dict[str, Any], parameters: BenchParameters) -> BenchResult:
     """Play a shard, or all, with the reference speakers; keep it where a shard or a folder is asked for."""
     shard = running.get("shard") or WHOLE
-    number, count = read_shard(shard)
-    instances = experiment.instances[number - 1 :: count]
-    if not instances:
-        raise OptionError(f"shard {shard}: the episodes are enough for {len(experiment.instances)} shards")
+    instances = experiment.part(shard)
+    # Before it is played, so that a folder that cannot be written costs no episode.
+    file = episodes_file(shard, Path(running.get("out") or FOLDER)) if running else None
     entries = _play(experiment, instances, parameters)
     result = make_result(experiment, entries)
-    if running:
-        file = keep_episodes(experiment, shard, entries, Path(running.get("out") or FOLDER))
+    if file is not None:
+        keep_episodes(experiment, shard, entries, file)
         result.parameters["shard"] = shard
         result.notes.append(f"kept in {file}; `quartet bench malmm --merge FOLDER` puts all shards together")
     return result

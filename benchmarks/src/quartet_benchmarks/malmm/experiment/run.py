@@ -49,8 +49,7 @@ def run_episodes(
             of another experiment.
     """
     _, count = read_shard(shard)
-    if count > len(experiment.instances):
-        raise OptionError(f"shard {shard}: the episodes are enough for {len(experiment.instances)} shards")
+    experiment.part(shard)  # Raises where there are fewer episodes than shards.
     folder = shard_folder(out, shard)
     models, prices = connect(experiment.language_models, environment, limits.price)
     if any(price != FREE for price in prices.values()):

@@ -10,7 +10,6 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from quartet_benchmarks.harness.models import asker
 from quartet_benchmarks.harness.run import MOST_TOKENS_OUT
-from quartet_benchmarks.harness.shards import read_shard
 from quartet_benchmarks.malmm.options import FEEDBACK, Experiment
 from quartet_benchmarks.malmm.trial import play
 from quartet_simulation.tabletop import TASKS, Tabletop
@@ -43,14 +42,13 @@ def malmm(
         OptionError: a name or number that there is not.
     """
     asked = Experiment((framework,), tuple(tasks or TASKS), episodes, seed, observation, (feedback,))
-    number, count = read_shard(shard)
     samples = [
         Sample(
             id=f"{name}-{variation}-{at}",
             input=f"{name}, variation {variation}, seed {at}",
             metadata={"task": name, "variation": variation, "seed": at},
         )
-        for name, variation, at in asked.instances[number - 1 :: count]
+        for name, variation, at in asked.part(shard)
     ]
     return Task(
         name=f"malmm-{framework}-{observation}-feedback-{feedback}",
