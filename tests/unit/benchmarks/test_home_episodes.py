@@ -209,6 +209,13 @@ def test_the_figures_are_scored_by_the_world() -> None:
     assert result.notes[4] == "failed: home, seed 0, t: PLACE_DROP_VERIFY_FAILED; "
 
 
+def test_each_touch_of_what_stands_fast_is_counted() -> None:
+    touching = [replace(outcome(State.SUCCEEDED, 1), harm=Harm(bumped=["a wall"] * touches)) for touches in (0, 2, 1)]
+    result = summary(touching, {})
+    assert result.metrics["contacts"] == 3
+    assert result.metrics["episodes_bumped"] == 2
+
+
 DIED = "orchestrator was killed by signal 9"
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -36,6 +37,7 @@ class World:
         self.sim = Simulation(self.folder, 0)
 
     def reset(self, seed: int, scenario: str = "") -> dict[str, Any]:
+        self.scenario = scenario
         try:
             self.sim.reset(self.folder, seed, scenario or None)
         except SimulationError as error:
@@ -122,6 +124,41 @@ def test_an_episode_of_a_tier_is_set_up(template: Any, tier: str, world: World, 
     assert (again[0], again[1]) == (used, episode)
 
 
+def test_only_the_words_of_a_reworded_episode_are_others(world: World, site: SiteFile) -> None:
+    normal = find_tier("normal")
+    reworded = 0
+    for template in TEMPLATES:
+        (_, free, _), (_, plain, _) = (
+            set_up(template, 811, site, world, frozenset(), tier)  # type: ignore[arg-type]
+            for tier in (normal, replace(normal, reworded=False))
+        )
+        assert replace(free, sentence=plain.sentence) == plain
+        reworded += free.sentence != plain.sentence
+    assert reworded == len(TEMPLATES)
+
+
+def test_what_is_hidden_is_what_is_wanted_where_the_job_allows_it(world: World, site: SiteFile) -> None:
+    hiding = replace(find_tier("hard"), hidden_share=1.0)
+    template = next(one for one in TEMPLATES if one.name == "table to surface")
+    wanted = 0
+    for seed in range(6):
+        _, episode, _ = set_up(template, seed, site, world, frozenset(), hiding)  # type: ignore[arg-type]
+        wanted += f"behind:{episode.goals[0].object}@{CARTON}" in world.scenario
+    assert wanted >= 3, "one of twenty by chance"
+
+
+def test_nobody_asks_for_an_unknown_thing_that_is_not_there(world: World, site: SiteFile) -> None:
+    class Emptied:
+        def reset(self, seed: int, scenario: str = "") -> dict[str, Any]:
+            truth = world.reset(seed, scenario)
+            return truth | {"absent": [*truth["absent"], *(f"unknown {number}" for number in range(200))]}
+
+    template = next(one for one in TEMPLATES if one.name == "object is not there")
+    for seed in range(3):
+        _, episode, _ = set_up(template, seed, site, Emptied(), frozenset(), find_tier("normal"))  # type: ignore[arg-type]
+        assert not episode.goals[0].object.startswith("unknown")
+
+
 def test_people_ask_for_the_same_in_many_ways(world: World, site: SiteFile) -> None:
     truth = world.reset(12, "packed")
     on_counter = {n: thing for n, thing in truth["objects"].items() if thing["on"] == "kitchen counter"}
@@ -193,6 +230,7 @@ def test_the_result_says_what_the_tier_is_and_leaves_out(monkeypatch: pytest.Mon
     assert {options.sensors for options in started} == {"harsh"}
     assert {options.start_timeout_s for options in started} == {START_TIMEOUT_S}, "as the other suites of whole jobs"
     assert len(started) == 2
+    assert {Path(options.world).name[-6:] for options in started} == {"-world"}, "with unknown things"
     for few in (
         BenchParameters(episodes=1, options={"tier": "normal"}),
         BenchParameters(short=True, options={"tier": "normal"}),

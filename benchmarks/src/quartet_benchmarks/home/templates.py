@@ -46,7 +46,9 @@ class Draw:
         ]
         if not found:
             raise UnfitPlacementError(f"no free object on a {support}")
-        return self.take(next((name for name in found if name == self._wanted), None) or self.rng.choice(sorted(found)))
+        if self._wanted is not None and self._wanted in found:
+            return self.take(self._wanted)
+        return self.take(self.rng.choice(sorted(found)))
 
     def any_object(self) -> str:
         """Return an object on a table or a counter. Raises UnfitPlacementError."""

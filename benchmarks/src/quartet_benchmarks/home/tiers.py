@@ -43,7 +43,7 @@ class Tier:
     """What a person may meet at home that this tier has not."""
 
     def worlds_for(self, episodes: int, seed: int) -> tuple[str, ...]:
-        """Return the homes of a run: those with a folder, and generated ones of seeds that no other run has drawn."""
+        """Return the homes of a run: generated ones, drawn by the seed of the run, and those with a folder."""
         if not self.generated:
             return self.worlds
         count = min(GENERATED, max(1, episodes // EPISODES_OF_A_HOME))

@@ -92,7 +92,7 @@ def describe(error: ValidationError) -> str:
     faults: list[str] = []
     for fault in error.errors(include_url=False):
         field = ".".join(str(part) for part in fault["loc"]) or "(whole)"
-        # What a check of our own says has the field's name of pydantic's class of error before it.
+        # pydantic puts the kind of error before what a validator of our own says.
         text = f"{field}: {fault['msg'].removeprefix('Value error, ')}"
         if fault["type"] != "missing" and not isinstance(fault["input"], dict | list):
             text += f" (got {str(fault['input'])[:80]!r})"
