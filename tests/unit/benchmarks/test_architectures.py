@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,12 +18,13 @@ from starlette.routing import Route
 
 from quartet_benchmarks.architectures import suite
 from quartet_benchmarks.architectures.chart import prompt_chart
-from quartet_benchmarks.architectures.costs import TYPICAL
+from quartet_benchmarks.architectures.costs import TYPICAL, EpisodeBudget
 from quartet_benchmarks.architectures.played import FILE, Played
 from quartet_benchmarks.architectures.suite import require_model
 from quartet_benchmarks.architectures.summary import VARIANTS, summary
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.harness.budget import Price
 from quartet_benchmarks.home.harm import Harm
 from quartet_benchmarks.home.outcome import Outcome
 from quartet_benchmarks.home.suite import broken_down
@@ -166,6 +168,18 @@ def test_the_scripted_model_begins_anew(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert result.metrics["right_multi"] == Rate(1, 1)
 
 
+def test_the_scripted_model_leaves_what_another_model_has_played(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    deployments = Deployments(monkeypatch)
+    suite.run(BenchParameters(episodes=1, options={"model": ["ollama_chat/qwen3"], "out": tmp_path}))
+    before = (tmp_path / FILE).read_text()
+    with pytest.raises(OptionError, match=r"model ollama_chat/qwen3 and not scripted.*another --out"):
+        suite.run(BenchParameters(episodes=1, options={"out": tmp_path}))
+    assert (tmp_path / FILE).read_text() == before
+    assert len(deployments.played) == len(VARIANTS)
+
+
 def test_a_model_that_costs_money_needs_a_budget_and_is_told_the_cost(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -221,6 +235,21 @@ def test_the_chart_has_a_point_for_each_prompt() -> None:
     heights = [float(point.split(",")[1]) for point in lines["single"]]
     assert heights == sorted(heights, reverse=True), "more tokens are higher up"
     assert "single: 180 tokens in 3 calls" in "".join(picture.itertext())
+
+
+def test_builds_that_played_together_are_named() -> None:
+    one, other = (replace(played("multi", number, [10], "approach"), commit=f"build{number}") for number in (1, 2))
+    assert "several builds of Quartet: build1, build2" in summary([one, other], {}).notes[-1]
+    assert "builds" not in " ".join(summary([one], {}).notes)
+
+
+def test_an_episode_that_broke_down_counts_as_the_dearest_of_its_kind() -> None:
+    dear = played("multi", 1, None, "approach", metrics=USED | {"prompt_tokens": 400_000})
+    broken = Played.of("multi", broken_down(Episode("t", "s", []), 0, "home", 2, StackError("nav2 ended")), None)
+    budget = EpisodeBudget("some/model", Price(1.0, 0.0), 1.3)
+    assert budget.refusal("multi", [dear, broken]) == ""
+    refused = EpisodeBudget("some/model", Price(1.0, 0.0), 1.1).refusal("multi", [dear, broken])
+    assert refused.startswith("about $0.80 of the budget of $1.1 are spent")
 
 
 def test_a_chart_of_one_prompt_can_be_drawn() -> None:

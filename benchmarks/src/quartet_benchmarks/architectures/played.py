@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -45,7 +45,7 @@ class Played:
     """Names of all calls that models wanted, whichever model it was, in order."""
     prompt_sizes: list[int] | None
     """Tokens of each prompt; None where the model alone counts them."""
-    commit: str = field(default_factory=commit)
+    commit: str
     """Of Quartet, when it was played."""
 
     @classmethod
@@ -69,6 +69,7 @@ class Played:
             figures={name: outcome.metrics[name] for name in FIGURES if name in outcome.metrics},
             calls=calls_of(outcome.journal),
             prompt_sizes=sizes,
+            commit=commit(),
         )
 
     @property
@@ -88,7 +89,7 @@ class PlayedFile:
     Args:
         folder: of the run.
         about: what the episodes have in common, such as model and seed.
-        goes_on: whether episodes that the file has count; else it is begun anew.
+        goes_on: whether episodes that the file has count; else it is begun anew, unless it is of another model.
 
     Raises:
         OptionError: the file is of another run, or cannot be read.
@@ -98,7 +99,7 @@ class PlayedFile:
         self._path = folder / FILE
         self.episodes: list[Played] = []
         folder.mkdir(parents=True, exist_ok=True)
-        if goes_on and self._path.exists():
+        if self._path.exists() and (goes_on or not self._is_of(about["model"])):
             self.episodes = self._read(about)
         else:
             self._path.write_text(json.dumps(about) + "\n")
@@ -112,6 +113,12 @@ class PlayedFile:
     def count(self, variant: str) -> int:
         """Return how many episodes of a variant there are; they are the first ones."""
         return sum(one.variant == variant for one in self.episodes)
+
+    def _is_of(self, model: str) -> bool:
+        try:
+            return json.loads(self._path.read_text().partition("\n")[0])["model"] == model
+        except (ValueError, TypeError, KeyError):
+            return False
 
     def _read(self, about: dict[str, Any]) -> list[Played]:
         # A process that was killed may have left half a line.

@@ -107,7 +107,7 @@ def _play(
         # Not at once, so that what was played is kept when the deployment breaks down.
         for one in _episodes(stack, variant, requests, numbers, parameters):
             kept.add(one)
-            if one.number <= numbers[-1] and (refused := budget.refusal(variant, kept.episodes)):
+            if one.number < numbers.stop and (refused := budget.refusal(variant, kept.episodes)):
                 return refused
     return ""
 
