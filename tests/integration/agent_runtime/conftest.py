@@ -62,6 +62,8 @@ class ModelServer:
     """Requests for its health."""
     deaf: int = 0
     """So many of these are not answered: it takes the connection and says nothing."""
+    restarting: int = 0
+    """So many more of these end with a connection that breaks."""
     url: str = ""
     open: set[asyncio.StreamWriter] = field(default_factory=set)
 
@@ -75,6 +77,9 @@ class ModelServer:
                     headers[name.lower()] = value.strip()
                 if line.startswith(b"GET /health "):
                     self.greetings += 1
+                    if self.restarting:
+                        self.restarting -= 1
+                        break
                     if self.greetings > self.deaf:
                         await self.send(200, b"{}", writer)
                     continue

@@ -447,6 +447,33 @@ async def test_a_gateway_that_takes_the_first_connection_and_says_nothing_is_ask
     await client.close()
 
 
+async def test_connections_that_break_before_the_question_cost_no_answer(model, talk):
+    """The port is open while a gateway starts or ends, and the check of its health breaks off."""
+    client = GatewayClient(model.url, "pick", patience_s=60)
+    model.restarting, model.script = 3, [talk.says("hello")]
+    assert (await client.answer([], [], 60)).text == "hello"
+    assert len(model.requests) == 1
+
+    async def dies(_body):
+        model.restarting = 3
+        return {"drop": True}
+
+    model.script = [talk.says("hello"), dies, talk.says("again")]
+    assert (await client.answer([], [], 60)).text == "again"
+    assert len(model.requests) == 3
+    await client.close()
+
+
+async def test_a_gateway_that_breaks_each_connection_is_given_up_after_the_patience(model):
+    client = GatewayClient(model.url, "pick", patience_s=0.5)
+    model.restarting = 1000
+    with pytest.raises(ModelUnavailableError, match="no connection to the gateway"):
+        await client.answer([], [], 60)
+    assert model.greetings > 2
+    assert not model.requests
+    await client.close()
+
+
 async def test_a_gateway_that_never_says_anything_is_given_up_before_the_calls_time_is(model, monkeypatch):
     monkeypatch.setattr(gateway, "HEALTH_TIMEOUT_S", 0.2)
     model.deaf = 9

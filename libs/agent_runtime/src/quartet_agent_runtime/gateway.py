@@ -35,10 +35,10 @@ CUT_OFF = "length"
 class GatewayClient:
     """The model of one agent, behind the gateway at `url`.
 
-    The gateway retries providers. This client asks once more when a connection broke or fell silent, and tries to
-    connect for `patience_s` [s]: a gateway that restarts is worth the wait. Before its first question, and after a
-    connection was lost, it asks for the gateway's health: a peer that accepts connections and is gone is found out
-    within seconds, and a gateway of ours tells how often it sends a byte while its model thinks.
+    The gateway retries providers. This client asks once more when a connection broke or fell silent after the question
+    was sent, and tries to reach the gateway for `patience_s` [s]: one that restarts is worth the wait. Before its first
+    question, and after a connection was lost, it asks for the gateway's health: a peer that accepts connections and is
+    gone is found out within seconds, and a gateway of ours tells how often it sends a byte while its model thinks.
     """
 
     def __init__(self, url: str, agent: str, key: Secret | str | None = None, patience_s: float = 0.5) -> None:
@@ -116,11 +116,13 @@ class GatewayClient:
         url = f"{self._url}/v1/chat/completions"
         began = time.monotonic()
         patient_until = began + self._patience_s
-        broken = 0
+        lost = 0
         while True:
+            asked = False
             try:
                 if not self._reached:
                     await self._check_health()
+                asked = True
                 # Anew for each try: it may be the clock of who signs that was wrong.
                 signed = {**self._credential(), **headers, **_granted(grant), KEEPALIVE_HEADER: "1"}
                 async with self._http.stream("POST", url, json=body, headers=signed) as response:
@@ -131,10 +133,12 @@ class GatewayClient:
                     return answer
             except httpx2.TransportError as error:
                 self._reached = False
-                # Nobody listens: it may be restarting. A connection that broke may have cost an answer already.
-                absent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
-                broken += not absent
-                if broken > 1 or (absent and time.monotonic() >= patient_until):
+                # Once it was asked, a connection that broke may have cost an answer. Nobody listens, or it went before
+                # that: it may be restarting. Whoever is silent to the check is none that will come back soon.
+                silent = isinstance(error, httpx2.TimeoutException)
+                absent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout) or not (asked or silent)
+                lost += not absent
+                if lost > 1 or (absent and time.monotonic() >= patient_until):
                     raise ModelUnavailableError(
                         f"no connection to the gateway at {self._url} ({type(error).__name__}: {error}); "
                         "start it, or set QUARTET_GATEWAY_URL to where it listens"
