@@ -270,11 +270,27 @@ async def test_an_upstream_that_is_not_there(serve):
 
 
 async def test_a_command_as_upstream_is_started_again_after_its_death(sim, robot, make_mapping, open_server):
-    command = {"rover": {"command": [sys.executable, str(HERE / "foreign.py")]}}
+    command = {"rover": {"command": [sys.executable, str(HERE / "foreign.py")], "connect_timeout_s": 60}}
     nav2 = await open_server(quartet_nav2, mapping=make_mapping(MAPPING | {"upstreams": command}))
     assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"]
     await nav2.refused("navigate_to_pose", "UPSTREAM_UNAVAILABLE", x=1.36, y=0.0)
     assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"]
+
+
+async def test_a_command_that_starts_slowly_is_started_once(sim, robot, make_mapping, open_server, tmp_path):
+    """Each call that did not find it up had ended it, and the next one began anew."""
+    starts, go = tmp_path / "starts", tmp_path / "go"
+    script = f'echo started >> "{starts}"; until [ -e "{go}" ]; do sleep 0.05; done; exec "$0" "$1"'
+    command = ["sh", "-c", script, sys.executable, str(HERE / "foreign.py")]
+    upstreams = {"rover": {"command": command, "connect_timeout_s": 3}}
+    nav2 = await open_server(quartet_nav2, mapping=make_mapping(MAPPING | {"upstreams": upstreams}))
+    text = await nav2.refused("navigate_to_pose", "UPSTREAM_UNAVAILABLE", x=1.0, y=0.0)
+    assert "has not answered within 3 s, and goes on starting" in text
+    go.touch()
+    async with asyncio.timeout(60):
+        while not (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"]:
+            pass
+    assert starts.read_text().split() == ["started"]
 
 
 async def test_a_mapping_that_the_upstream_does_not_have_is_told(serve, rover, caplog):

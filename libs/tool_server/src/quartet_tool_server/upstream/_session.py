@@ -18,6 +18,8 @@ from quartet_tool_server.errors import ToolServerError
 from quartet_tool_server.upstream._connection import Connection, Target, over_http
 from quartet_tool_server.upstream._mapping import Upstream
 
+START_TIMES = 10
+"""Times its connect_timeout_s after which a command that has not answered yet is ended, to be started anew."""
 MAX_TOOL_PAGES = 100
 """Pages of an upstream's list of tools."""
 
@@ -41,6 +43,8 @@ class Session:
         self.name, self._upstream = name, upstream
         self._connection: Connection | None = None
         self._opening = asyncio.Lock()
+        self._starting: asyncio.Task[Connection] | None = None
+        """Start of a command, which goes on when the call that wanted it has given up."""
         self._tools: dict[str, set[str]] = {}
 
     @property
@@ -78,6 +82,12 @@ class Session:
 
     async def close(self) -> None:
         """End the session."""
+        if self._starting is not None:
+            self._starting.cancel()
+            (started,) = await asyncio.gather(self._starting, return_exceptions=True)
+            self._starting = None
+            if isinstance(started, Connection):
+                await started.close()
         if self._connection is not None:
             await self._drop(self._connection)
 
@@ -85,22 +95,46 @@ class Session:
         async with self._opening:
             if self._connection is not None and self._connection.alive:
                 return self._connection
-            await self.close()
+            if self._starting is None:
+                await self.close()
             target = self._target()
             try:
                 async with asyncio.timeout(self._upstream.connect_timeout_s):
-                    opened = await Connection.open(target)
-                    try:
-                        self._tools = await opened.ask(_tools)
-                    except BaseException:
-                        await opened.close()
-                        raise
+                    if self._upstream.command is None:
+                        self._connection = await self._connect(target)
+                    else:
+                        self._connection = await self._started(target)
             except Exception as error:
                 raise UpstreamUnavailableError(
-                    f"'{self.name}' at {self._where} cannot be used: {_why(error)}"
+                    f"'{self.name}' at {self._where} cannot be used: {self._why_not_open(error)}"
                 ) from error
-            self._connection = opened
-            return opened
+            return self._connection
+
+    async def _connect(self, target: Target) -> Connection:
+        opened = await Connection.open(target)
+        try:
+            self._tools = await opened.ask(_tools)
+        except BaseException:
+            await opened.close()
+            raise
+        return opened
+
+    async def _started(self, target: Target) -> Connection:
+        """Return the connection to a command, which is started unless it is starting already.
+
+        A process that needs longer than a call waits would never be up if each call ended it and began anew.
+        """
+        if self._starting is None:
+            most_s = START_TIMES * self._upstream.connect_timeout_s
+            self._starting = asyncio.create_task(asyncio.wait_for(self._connect(target), most_s))
+        await asyncio.wait({self._starting})
+        starting, self._starting = self._starting, None
+        return starting.result()
+
+    def _why_not_open(self, error: Exception) -> str:
+        if self._starting is not None:
+            return f"it has not answered within {self._upstream.connect_timeout_s:g} s, and goes on starting"
+        return _why(error)
 
     def _target(self) -> Target:
         chosen = self._upstream
