@@ -12,7 +12,8 @@ from quartet_benchmarks.chaos.frozen_holders import play_frozen
 from quartet_benchmarks.chaos.hangs import CLOCKS, EDGES, PASSING, VANISHED, play_hang
 from quartet_benchmarks.chaos.redis_proxy import Kind
 from quartet_benchmarks.chaos.repeats import COPIES, play_repeated
-from quartet_contracts import State
+from quartet_contracts import JournalEvent, State
+from quartet_contracts.journal import ToolCalled
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
 
@@ -73,6 +74,17 @@ def test_an_arm_that_was_halted_low_goes_up_before_it_goes_aside(deployment: Sma
     assert outcome.happened
     assert outcome.score.succeeded
     assert outcome.score.disturbed == []
+
+
+def test_a_spin_during_which_nav2_is_started_again_is_settled(deployment: SmallWorld) -> None:
+    def spins(event: JournalEvent) -> bool:
+        return isinstance(event.event, ToolCalled) and event.event.tool == "nav2__spin_robot"
+
+    outcome = play(deployment.stack, (Crash(("nav2",), "spinning", spins),), seed=6)
+    assert outcome.happened
+    assert outcome.score.succeeded, outcome.score.status.report if outcome.score.status else "it did not end"
+    assert (outcome.score.grasps, outcome.score.releases) == (1, 1)
+    assert outcome.score.at_rest
 
 
 @pytest.mark.parametrize("canceled_at", SHORT_REPEATS)

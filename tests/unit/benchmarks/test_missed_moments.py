@@ -1,8 +1,13 @@
 """What did not happen is in the figures: presses that stopped nothing, kills and faults that never came."""
 
-from typing import Any
+import contextlib
+from collections.abc import AsyncGenerator
+from typing import Any, cast
+
+import pytest
 
 from quartet_benchmarks import BenchParameters, Rate
+from quartet_benchmarks.chaos import stops
 from quartet_benchmarks.chaos.crashes import MOMENTS, Crash, CrashRun
 from quartet_benchmarks.chaos.frozen_holders import FrozenRun
 from quartet_benchmarks.chaos.hangs import HangRun
@@ -16,6 +21,7 @@ from quartet_benchmarks.faults.suite import MISSES, Quota
 from quartet_benchmarks.faults.suite import _result as faults_result
 from quartet_benchmarks.faults.trial import Case, Outcome, cases
 from quartet_contracts import State
+from quartet_deployment import Stack
 
 
 def press(code: str, stop_ms: float | None = 10.0) -> dict[str, Any]:
@@ -25,6 +31,29 @@ def press(code: str, stop_ms: float | None = 10.0) -> dict[str, Any]:
 def test_a_press_that_stopped_nothing_is_a_failure() -> None:
     figures = Figures(stops=[press("STOPPED"), press("NONE"), press(LAPSED), press("STOPPED", None)])
     assert stops_result(figures, BenchParameters()).metrics["motions_stopped"] == Rate(1, 4)
+
+
+async def test_a_motion_that_was_over_before_the_kill_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And another one is drawn; what its old grant could do afterwards counts all the same."""
+    row = {"gone": "caller killed", "tool": "spin_robot", "stop_ms": 90.0, "by": "guard", "stale_accepted": False}
+    rows = iter([row | {"missed": True, "stale_accepted": True}, None, row | {"missed": False}])
+
+    class Played:
+        false_lapses = 0
+
+        async def orphan(self, *_: object) -> dict[str, Any] | None:
+            return next(rows)
+
+    @contextlib.asynccontextmanager
+    async def opened(*_: object) -> AsyncGenerator[Played]:
+        yield Played()
+
+    monkeypatch.setattr(stops, "open_trial", opened)
+    figures = await stops._measure(cast(Stack, None), BenchParameters(), 0, 1, 0)
+    metrics = stops_result(figures, BenchParameters()).metrics
+    assert metrics["orphans_that_were_over"] == Rate(1, 2)
+    assert metrics["orphans_stopped"] == Rate(1, 1)
+    assert metrics["stale_calls_accepted"] == Rate(1, 2)
 
 
 def test_a_kill_whose_moment_never_came_is_reported() -> None:

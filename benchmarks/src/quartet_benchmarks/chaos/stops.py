@@ -54,6 +54,8 @@ class Figures:
     stops: list[dict[str, Any]] = field(default_factory=list)
     orphans: list[dict[str, Any]] = field(default_factory=list)
     programs: list[dict[str, Any]] = field(default_factory=list)
+    missed: int = 0
+    """Orphans whose motion was over by itself before anything was killed or frozen; another one was drawn."""
     false_lapses: int = 0
     stale_calls: int = 0
     stale_accepted: int = 0
@@ -103,6 +105,7 @@ def _result(figures: Figures, parameters: BenchParameters) -> BenchResult:
             "program_ended_ms_p50": percentile(ended_ms, 0.5),
             "programs_stopped": Rate(sum(row["code"] == "STOPPED" for row in figures.programs), len(figures.programs)),
             "stale_calls_accepted": Rate(figures.stale_accepted, figures.stale_calls),
+            "orphans_that_were_over": Rate(figures.missed, len(figures.orphans) + figures.missed),
             "false_lapses": float(figures.false_lapses),
         },
         [
@@ -120,8 +123,9 @@ def _result(figures: Figures, parameters: BenchParameters) -> BenchResult:
             "program_ended_ms: until the executor has answered, the program's process gone and the arm seen at rest. "
             f"standstill_confirmed: measured by the guard within {STANDSTILL_S:g} s. stale_calls_accepted: "
             "motion calls with the grant of a caller that was taken for gone, after a newer "
-            "attempt. false_lapses: motions that ended for lack of a heartbeat "
-            "although nothing was killed or frozen."
+            "attempt. orphans_that_were_over: motions that had ended before anything was killed or frozen; they are "
+            "in no other figure but stale_calls_accepted, and another one was drawn for each. false_lapses: motions "
+            "that ended for lack of a heartbeat although nothing was killed or frozen."
         ],
     )
 
@@ -161,6 +165,9 @@ async def _measure(stack: Stack, parameters: BenchParameters, stops: int, orphan
                 continue
             figures.stale_calls += 1
             figures.stale_accepted += row.pop("stale_accepted")
+            if row.pop("missed"):
+                figures.missed += 1
+                continue
             figures.orphans.append(row)
             parameters.progress(", ".join(f"{key} {value}" for key, value in row.items()))
         for _ in range(programs):
@@ -271,7 +278,7 @@ class Trial:
     async def orphan(self, gone: str, number: signal.Signals) -> dict[str, Any] | None:
         """Kill or freeze caller, server or both at a random moment of a motion.
 
-        Returns the row of the run, None when the motion was over by then.
+        Returns the row of the run, `missed` where the motion was over by then; None where it did not begin.
         """
         motion, grant = draw_motion(self._dice), self._new_grant()
         how = "killed" if number == signal.SIGKILL else "frozen"
@@ -295,14 +302,13 @@ class Trial:
             elif gone in {"server", "both"}:
                 await asyncio.to_thread(self._stack.restart, motion.server)
             stale = await self._stale_call(motion, grant)
-        if ended is not None and ended < at:
-            return None
         return {
             "gone": f"{gone} {how}",
             "tool": motion.tool,
             "stop_ms": None if ended is None else round((ended - at) * 1e3, 1),
             "by": "guard" if self._watch.lapsed else "server",
             "stale_accepted": stale,
+            "missed": ended is not None and ended < at,
         }
 
     def _signal_server(self, server: str, number: signal.Signals) -> None:
