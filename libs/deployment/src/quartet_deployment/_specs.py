@@ -251,7 +251,8 @@ def _segmenter(options: StackOptions, at: Addresses) -> dict[str, str]:
 
 def _redis(options: StackOptions, at: Addresses, secrets: SecretsFolder) -> ProcessSpec:
     folder = options.state_dir / "redis"
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
     port = at.ports["redis"]
     return ProcessSpec(
         name="redis",
