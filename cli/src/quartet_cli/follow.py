@@ -3,7 +3,6 @@
 import contextlib
 import select
 import sys
-import time
 from collections.abc import Callable
 
 from quartet_cli.errors import ExitStatus
@@ -92,7 +91,7 @@ def _tell_open_questions(api: OrchestratorClient, status: TaskStatus, renderer: 
 
 def _ask(api: OrchestratorClient, task_id: str, asked: Asked, renderer: EventRenderer) -> None:
     """Let the person at the terminal answer; without a terminal say how to answer from elsewhere."""
-    remaining = asked.expires_at - time.time()
+    remaining = asked.expires_at - api.now()
     if remaining <= 0:
         return
     if not sys.stdin.isatty():
@@ -102,7 +101,7 @@ def _ask(api: OrchestratorClient, task_id: str, asked: Asked, renderer: EventRen
     renderer.notice(f"Your answer ({how}within {remaining:.0f} s, Enter sends it):")
 
     def is_wanted() -> bool:
-        return time.time() < asked.expires_at and _is_open(api, task_id, asked.text)
+        return api.now() < asked.expires_at and _is_open(api, task_id, asked.text)
 
     while (line := _read_line_while(is_wanted)) is not None:
         if not line:

@@ -5,7 +5,9 @@ the orchestrator and the stop service answer is the test's.
 import json
 import mimetypes
 import re
+import time
 from collections.abc import Callable, Iterator
+from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,8 @@ class Deployment:
         self.robots: list[dict[str, Any]] = [{"name": name, "state": "idle"} for name in self.states]
         self.poses: list[dict[str, Any]] = [seen(name, 1.0 + 2 * at, 1.0) for at, name in enumerate(self.states)]
         self.site: dict[str, Any] = SITE
+        self.headers: dict[str, str] = {}
+        """Of the orchestrator's answers."""
         self.events: list[list[dict[str, Any]]] = []
         """What the next connections to the journal of t-1 are sent."""
 
@@ -86,7 +90,7 @@ class Deployment:
             **{f"/tasks/{one['task']['task_id']}": one for one in self.tasks},
         }
         if path in known:
-            route.fulfill(json=known[path])
+            route.fulfill(json=known[path], headers=self.headers)
         else:
             problem(route, 404, f"nothing at {path}")
 
@@ -267,6 +271,22 @@ def test_choices_of_a_question_are_buttons_and_stay_text(page: Page, deployment:
     question.get_by_role("button", name="<b>blue</b>", exact=True).click()
     until(page, lambda: answers)
     assert answers == [{"text": "<b>blue</b>", "question_id": "q-1"}]
+
+
+def test_a_browser_whose_clock_is_ahead_hides_no_question(page: Page, deployment: Deployment) -> None:
+    """When another orchestrator takes the task up, a question is shown again that has time left: by its own clock."""
+    theirs = time.time() - 7200.0
+    deployment.headers = {"date": formatdate(theirs, usegmt=True)}
+    told: dict[str, Any] = {"lines": [], "now": None}
+    asked = {"question_id": "q-1", "text": "Which can?", "expires_at": theirs + 3600.0}
+    deployment.tasks = [task("PAUSED")]
+    states = ["PAUSED", "RETRIABLE", "INITIALIZING", "RUNNING", "PAUSED"]
+    later = [event(2 + at, told, kind="state", state=state, reason="") for at, state in enumerate(states)]
+    deployment.events = [[event(1, told, kind="question", **asked), *later], []]
+    page.goto(f"{PAGE}/#/task/t-1")
+    question = page.get_by_role("region", name="Question to you")
+    expect(question).to_contain_text("Which can?")
+    expect(question).to_contain_text(re.compile(r"(60:0\d|59:\d\d) left"))
 
 
 def test_a_question_comes_back_when_another_orchestrator_takes_the_task_up(page: Page, deployment: Deployment) -> None:

@@ -161,9 +161,9 @@ async def _approve(orchestrator, agent, request_id):
 
 async def _ask_a_person(orchestrator):
     question = Question("q1", "Which one?", time.time() + 60)
-    await orchestrator.questions.put("t1", question)
+    await orchestrator.questions.put("t1", question, 60)
     await orchestrator.questions.answer("t1", Answer(text="the red one"))
-    assert await orchestrator.questions.wait("t1", question) == "the red one"
+    assert await orchestrator.questions.wait("t1", question, 60) == "the red one"
 
 
 async def test_leases_are_renewed_and_taken_over_and_poison_is_buried(bus_of, a_request, eventually, refused):
@@ -342,7 +342,7 @@ async def test_nothing_is_lost_when_a_redis_with_users_is_started_again(make_red
 async def test_the_orchestrator_loads_the_functions_again_and_agents_wait_for_it(guarded, bus_of, a_request, refused):
     pick = await bus_of("pick")
     with pytest.raises(
-        BusUnavailableError, match=r"does not have the functions quartet_v3\. The orchestrator loads them"
+        BusUnavailableError, match=r"does not have the functions quartet_v4\. The orchestrator loads them"
     ):
         await pick.skills(Skill.PICK).alive()
     orchestrator = await bus_of("orchestrator")

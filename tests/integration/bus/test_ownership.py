@@ -161,6 +161,18 @@ async def test_tasks_whose_time_is_over_are_named_until_they_end(bus, a_task):
     assert await bus.tasks.overdue() == []
 
 
+@pytest.mark.parametrize("off_s", [3600.0, -3600.0])
+async def test_how_long_a_task_waits_is_told_by_redis_clock(bus, a_task, monkeypatch, off_s):
+    """Whatever that of who submits."""
+    clock = time.time
+    monkeypatch.setattr(time, "time", lambda: clock() + off_s)
+    await bus.tasks.submit(a_task("early"))
+    await bus.tasks.submit(a_task("late", deadline=time.time() - 1))
+    monkeypatch.undo()
+    assert await bus.tasks.overdue() == ["late"]
+    assert [await bus.tasks.is_overdue(name) for name in ("late", "early", "none")] == [True, False, False]
+
+
 async def test_a_store_that_is_nearly_full_keeps_the_rest_for_running_work(own_redis, a_task, bus_options):
     async with await Bus.connect(own_redis.url, bus_options) as bus:
         await bus.tasks.submit(a_task())

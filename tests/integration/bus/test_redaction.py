@@ -16,7 +16,7 @@ async def test_nothing_that_people_read_holds_a_secret(bus, a_request, a_result,
     said = ToolReturned(call_id="c", tool="x", ok=False, text=SAID)
     await bus.journal.append(JournalEvent(task_id="t1", actor="pick", at=time.time(), event=said))
     await bus.transcripts.save("t1", "loop", {"messages": [{"role": "tool", "content": SAID}]})
-    await bus.questions.put("t1", Question("q1", SAID, time.time() + 60))
+    await bus.questions.put("t1", Question("q1", SAID, time.time() + 60), 60)
     status = TaskStatus(task=a_task(), state=State.FAILED, updated_at=time.time(), question=SAID)
     assert await bus.statuses.put(status)
     queue = bus.skills(Skill.PICK)

@@ -86,6 +86,46 @@ async def test_a_request_ages_while_the_machine_is_suspended(bus, a_request, mon
     assert delivery.age_s >= 3600.0
 
 
+async def test_a_clock_that_is_set_ahead_ends_no_wait_for_a_result(bus, other, a_request, a_result, monkeypatch):
+    looked = asyncio.Queue()
+    queue, clock, look_up = other.skills(Skill.PICK), time.time, bus.skills(Skill.PICK).progress
+
+    async def progress(request_id):
+        found = await look_up(request_id)
+        looked.put_nowait(time.time())
+        return found
+
+    async def looked_again():
+        while await looked.get() < clock() + 1800.0:
+            pass
+        # One more: the clock may have been set within the first.
+        await looked.get()
+
+    monkeypatch.setattr("quartet_bus._replies.MAX_POLL_S", 0.05)
+    monkeypatch.setattr(bus.skills(Skill.PICK), "progress", progress)
+    async with bus.replies() as replies:
+        request = a_request(reply_to=replies.stream(Skill.PICK))
+        asking = asyncio.create_task(replies.ask(bus.skills(Skill.PICK), request))
+        delivery = await queue.take(60)
+        monkeypatch.setattr(time, "time", lambda: clock() + 3600.0)
+        await asyncio.wait({asking, asyncio.create_task(looked_again())}, return_when=asyncio.FIRST_COMPLETED)
+        assert not asking.done(), asking.exception()
+        await queue.finish(delivery, a_result(request))
+        assert (await asking).success
+
+
+async def test_a_clock_that_is_set_back_prolongs_no_wait_for_a_result(bus, other, a_request, monkeypatch):
+    queue, clock = other.skills(Skill.PICK), time.time
+    async with bus.replies() as replies:
+        request = a_request(reply_to=replies.stream(Skill.PICK), deadline=time.time() + 1)
+        asking = asyncio.create_task(replies.ask(bus.skills(Skill.PICK), request, grace_s=0.1))
+        await queue.take(60)
+        monkeypatch.setattr(time, "time", lambda: clock() - 3600.0)
+        async with asyncio.timeout(20):
+            with pytest.raises(NoAnswerError, match="after its deadline"):
+                await asking
+
+
 async def test_cancel_reaches_whoever_runs_it(bus, other, a_request):
     await bus.skills(Skill.PICK).submit(a_request())
     delivery = await other.skills(Skill.PICK).take(60)

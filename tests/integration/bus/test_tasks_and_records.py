@@ -130,8 +130,8 @@ async def test_images_and_transcripts(bus):
 
 async def test_questions(bus, other):
     question = Question("q1", "Which one?", time.time() + 30)
-    await bus.questions.put("t1", question)
-    waiting = asyncio.create_task(bus.questions.wait("t1", question))
+    await bus.questions.put("t1", question, 30)
+    waiting = asyncio.create_task(bus.questions.wait("t1", question, 30))
     assert await other.questions.current("t1") == question
     with pytest.raises(QuestionError, match="'q0' is not open; the open one is 'q1': Which one"):
         await other.questions.answer("t1", Answer(text="this", question_id="q0"))
@@ -139,12 +139,12 @@ async def test_questions(bus, other):
     assert await waiting == "that"
     with pytest.raises(QuestionError, match="asks nothing"):
         await other.questions.answer("t1", Answer(text="again"))
-    await bus.questions.put("t1", question)
+    await bus.questions.put("t1", question, 30)
     with pytest.raises(QuestionError, match="answered already"):
         await other.questions.answer("t1", Answer(text="again"))
     late = Question("q2", "Well?", time.time() + 0.1)
-    await bus.questions.put("t1", late)
-    assert await bus.questions.wait("t1", late) is None
+    await bus.questions.put("t1", late, 0.1)
+    assert await bus.questions.wait("t1", late, 0.1) is None
 
 
 async def test_fences_only_rise(bus, other):

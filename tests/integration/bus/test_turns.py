@@ -57,6 +57,19 @@ async def test_without_an_answer_there_is_an_error_at_the_deadline(bus, other):
         await asking
 
 
+@pytest.mark.parametrize("off_s", [3600.0, -3600.0])
+async def test_a_question_comes_in_time_whatever_the_clock_of_who_asks(bus, other, monkeypatch, off_s):
+    clock = time.time
+    monkeypatch.setattr(time, "time", lambda: clock() + off_s)
+    asked = turn(bus)
+    monkeypatch.undo()
+    asking = asyncio.create_task(bus.turns.ask(asked, 30))
+    delivery = await take(other)
+    assert 0 < delivery.left_s <= 60
+    assert await other.turns.finish(delivery, TurnAnswer(request_id="turn-1", text="I Agree"))
+    assert (await asking).text == "I Agree"
+
+
 async def test_an_answer_cannot_be_sent_to_another_stream(bus, other):
     """A request that names a stream of its own choice becomes a dead letter."""
     forged = turn(bus).model_copy(update={"reply_to": "quartet:tasks:ada"})

@@ -124,6 +124,32 @@ async def test_reasoning_goes_to_no_other_model(asking, remote):
     assert "reasoning" not in sent["messages"][1]
 
 
+async def test_openrouters_models_get_their_own_reasoning_after_a_fallback_and_back(gateway, remote):
+    """Two models behind one provider: the name of the model tells them apart, not that of the provider."""
+    names = {"main": "openrouter/google/gemini-3-pro-preview", "spare": "openrouter/deepseek/deepseek-r1"}
+    file = {
+        "models": {name: {"model": model, "api_base": f"{remote.url}/api/v1"} for name, model in names.items()},
+        "agents": {agent: {"model": "main", "fallbacks": ["spare"]} for agent in AGENTS},
+        "retries": {"timeout_s": 60, "total_s": 120, "attempts": 1, "rest_s": 0},
+    }
+    caller = gateway(file, env={"OPENROUTER_API_KEY": "k"})
+
+    def said(thought: str, call_id: str) -> dict[str, Any]:
+        details = [{"type": "reasoning.encrypted", "data": thought, "index": 0}]
+        return chat({"content": "", "reasoning_details": details, "tool_calls": [call(call_id)]}, "tool_calls")
+
+    down = {"status": 503, "body": {"error": {"message": "no provider is there", "code": 503}}}
+    remote.plan = [said("of-gemini", "call_1"), down, said("of-deepseek", "call_2"), chat({"content": "done"})]
+    history = turn((await ask(caller))["message"])
+    history += turn((await ask(caller, *history))["message"])
+    await ask(caller, *history)
+    asked = [(one.body["model"], json.dumps(one.body["messages"])) for one in remote.asked]
+    gemini, deepseek = "google/gemini-3-pro-preview", "deepseek/deepseek-r1"
+    assert [model for model, _ in asked] == [gemini, gemini, deepseek, gemini]
+    got = [{name for name in ("of-gemini", "of-deepseek") if name in sent} for _, sent in asked]
+    assert got == [set(), {"of-gemini"}, set(), {"of-gemini"}]
+
+
 @pytest.mark.parametrize(
     "reasoning",
     [

@@ -102,7 +102,7 @@ async def test_a_canceled_task_asks_no_longer(client, agents, model, asking):
 async def test_another_question_stays_open(agents):
     """Closing is by id: the question of a later call is not closed with it."""
     first, later = (Question(name, "?", time.time() + 60) for name in ("a-1", "a-2"))
-    await agents.bus.questions.put("t", later)
+    await agents.bus.questions.put("t", later, 60)
     await agents.bus.questions.close("t", first)
     assert (await agents.bus.questions.current("t")).question_id == "a-2"
     await agents.bus.questions.close("t", later)

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import time
 
 import jwt
 import pytest
@@ -89,7 +88,7 @@ async def test_looks_at_the_same_time_share_one_session(settings, perception, ke
     ):
         changed = settings.model_copy(update={"servers": {"summit": {"perception": f"{url}/mcp"}}})
         sessions = ObserverSessions(bus, GrantSigner(key), changed)
-        cameras = CameraClient(sessions, "summit", task_id="t1", until=lambda: time.time() + 600)
+        cameras = CameraClient(sessions, "summit", task_id="t1", lasts_s=lambda: 600)
         outcomes = await asyncio.gather(cameras.look("front"), cameras.look("arm"))
         await cameras.close()
     assert [outcome.error_code for outcome in outcomes] == ["NONE", "NONE"]

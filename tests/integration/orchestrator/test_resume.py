@@ -326,6 +326,33 @@ async def test_time_in_which_nobody_worked_is_no_working_time_for_another_replic
     assert status.task.deadline == pytest.approx(time.time() + 100, abs=90)
 
 
+@pytest.mark.parametrize("ahead_s", [3600.0, -3600.0])
+@pytest.mark.parametrize("last", [State.PAUSED, State.RUNNING])
+async def test_another_replicas_clock_does_not_tell_how_long_a_task_lasts(
+    start, settings, agents, model, do, last, ahead_s
+):
+    """It had a hundred seconds left by the clock of the orchestrator that died."""
+    agents.start()
+    model.say(whole_job(do))
+    async with await Bus.connect(settings.redis_url, BusOptions(lease_s=0.6)) as bus:
+        theirs = time.time() + ahead_s
+        await submit(bus)
+        task = (await bus.statuses.get("t1")).task.model_copy(update={"deadline": theirs + 100})
+        mine = bus.tasks.of("summit", "dead")
+        lease_epoch = await mine.mark_started(await mine.take())
+        states = (State.INITIALIZING, State.RUNNING, State.PAUSED)
+        for state in states[: states.index(last) + 1]:
+            status = TaskStatus(task=task, state=state, updated_at=theirs)
+            assert await bus.statuses.put(status, lease_epoch=lease_epoch)
+            event = of_task(StateChanged(state=state)).model_copy(update={"at": theirs})
+            await bus.journal.append(event, lease_epoch)
+        await mine.close()
+        async with start():
+            status, _ = await end_of(bus)
+    assert status.state is State.SUCCEEDED, status.report
+    assert status.task.deadline == pytest.approx(time.time() + 100, abs=90)
+
+
 async def test_time_that_ran_out_while_nobody_listened_brings_the_robot_to_rest(start, settings, agents, model):
     """Its journal is written here as an orchestrator would have, so that no clock of this machine matters."""
     agents.answers["pick"] = [agents.until_canceled]

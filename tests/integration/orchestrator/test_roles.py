@@ -136,7 +136,7 @@ async def test_a_role_that_comes_to_be_wrong_gives_nothing(with_tokens, tmp_path
 async def test_an_answer_is_not_taken_by_a_question_that_was_not_checked(agents):
     """The question that is open when the answer is written is the one that counts."""
     bus = agents.bus
-    await bus.questions.put("t-1", Question("a-1", "May it?", 2e9, approval=True))
+    await bus.questions.put("t-1", Question("a-1", "May it?", 2e9, approval=True), 60)
 
     def check(question):
         raise QuestionError(f"not {question.question_id}")

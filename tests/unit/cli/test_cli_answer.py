@@ -7,23 +7,30 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from email.utils import formatdate
 
+import httpx
 import pytest
 
 from quartet_cli import follow
 from quartet_contracts import Budget, State, Task, TaskStatus
 from quartet_contracts.journal import Asked
-from quartet_deployment import RefusedError
+from quartet_deployment import OrchestratorClient, RefusedError
 
-ASKED = Asked(question_id="q1", text="Which can?", choices=["red", "blue"], expires_at=time.time() + 3600)
+ASKED = Asked(question_id="q1", text="Which can?", choices=["red", "blue"], expires_at=0.0)
 SAY = 'answer with: quartet answer t1 "your answer"'
 
 
 class Deployment:
     """A task that asks until it has an answer; it refuses one that is too long."""
 
-    def __init__(self) -> None:
+    def __init__(self, behind_s: float = 0.0) -> None:
         self.answers: list[str] = []
+        self.behind_s = behind_s
+        """How far its clock is behind that of this machine."""
+
+    def now(self) -> float:
+        return time.time() - self.behind_s
 
     def task(self, task_id: str) -> TaskStatus:
         task = Task(task_id=task_id, sentence="tidy up", robot="summit", created_at=1.0, deadline=2.0, budget=Budget())
@@ -65,12 +72,13 @@ def terminal() -> Iterator[Callable[[str], object]]:
             os.close(keyboard)
 
 
-def ask(on: dict[str, str]) -> tuple[Deployment, list[str]]:
-    deployment = Deployment()
+def ask(on: dict[str, str], behind_s: float = 0.0) -> tuple[Deployment, list[str]]:
+    deployment = Deployment(behind_s)
     with terminal() as write:
         notices = Notices(on, write)
+        asked = ASKED.model_copy(update={"expires_at": deployment.now() + 3600})
         # In a thread: what waits for ever ends with the test.
-        asking = threading.Thread(target=follow._ask, args=(deployment, "t1", ASKED, notices), daemon=True)
+        asking = threading.Thread(target=follow._ask, args=(deployment, "t1", asked, notices), daemon=True)
         asking.start()
         asking.join(60)
         assert not asking.is_alive(), notices.told
@@ -99,3 +107,30 @@ def test_at_the_end_of_the_terminal_it_is_told_how_to_answer_from_elsewhere() ->
 def test_the_first_line_with_words_is_the_answer(typed: str) -> None:
     deployment, told = ask({"Your answer (": typed})
     assert (deployment.answers, len(told)) == ([typed.strip()], 1)
+
+
+def test_a_clock_that_is_ahead_of_the_orchestrators_hides_no_question() -> None:
+    deployment, told = ask({"Your answer (": "blue\n"}, behind_s=7200.0)
+    assert deployment.answers == ["blue"]
+    assert int(told[0].split("within ")[1].split(" s")[0]) > 3000
+
+
+def answered_at(at: float) -> httpx.Client:
+    """A client whose answers have the time `at` in their header."""
+    sent = httpx.Response(200, json={"tasks": []}, headers={"date": formatdate(at, usegmt=True)})
+    return httpx.Client(transport=httpx.MockTransport(lambda _: sent), base_url="http://there")
+
+
+@pytest.mark.parametrize("behind_s", [7200.0, -7200.0])
+def test_the_orchestrators_time_is_that_of_its_answers(behind_s: float) -> None:
+    api = OrchestratorClient("http://there", client=answered_at(time.time() - behind_s))
+    api.tasks(None, 1)
+    assert api.now() == pytest.approx(time.time() - behind_s, abs=60.0)
+
+
+def test_a_time_that_nobody_tells_is_that_of_this_machine() -> None:
+    answer = httpx.Response(200, json={"tasks": []})
+    transport = httpx.MockTransport(lambda _: answer)
+    api = OrchestratorClient("http://there", client=httpx.Client(transport=transport, base_url="http://there"))
+    api.tasks(None, 1)
+    assert api.now() == pytest.approx(time.time(), abs=60.0)

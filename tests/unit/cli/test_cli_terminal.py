@@ -20,6 +20,9 @@ class Deployment:
         task = Task(task_id="t1", sentence=FOREIGN, robot="anna", created_at=1.0, deadline=2.0, budget=Budget())
         return [TaskStatus(task=task, state=State.PAUSED, question=f"Which? {FOREIGN}", updated_at=1.0)]
 
+    def now(self) -> float:
+        return 61.0
+
     def robots(self) -> dict[str, Any]:
         row = {"name": "anna", "state": "busy", "task": "t1", "waiting": 0, "why": f"{FOREIGN}!"}
         return {"robots": [row], "waiting_for_any": 0}

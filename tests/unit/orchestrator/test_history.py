@@ -1,6 +1,5 @@
 """What a journal tells whoever takes a task over."""
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +131,7 @@ def test_a_question_is_open_until_the_model_has_its_answer():
     question = Asked(question_id="q1", text="Which?", expires_at=9.0)
     answer = Answered(question_id="q1", text="the red one")
     call = ToolCalled(call_id="q", tool="ask_person", arguments={})
-    assert history(*BEGUN, call, question).question == question
+    assert history(*BEGUN, call, question).question.event == question
     assert history(*BEGUN, call, question, answer).answer == answer
     told = history(*BEGUN, call, question, answer, ToolReturned(call_id="q", tool="ask_person", ok=True))
     assert (told.question, told.answer) == (None, None)
@@ -141,10 +140,20 @@ def test_a_question_is_open_until_the_model_has_its_answer():
 def test_a_question_whose_time_is_over_is_unanswered_also_that_of_an_approval():
     question = Asked(question_id="q1", text="Which?", expires_at=9.0)
     answer = Answered(question_id="q1", text="the red one")
-    assert history(*BEGUN, question).unanswered == {"q1": "Which?"}
-    assert history(question, request_id="r1").unanswered == {"q1": "Which?"}
-    assert history(*BEGUN, question, answer).unanswered == {}
-    assert history(*BEGUN, question.model_copy(update={"expires_at": time.time() + 60})).unanswered == {}
+    assert history(*BEGUN, question).unanswered(9.0) == {"q1": "Which?"}
+    assert history(question, request_id="r1").unanswered(9.0) == {"q1": "Which?"}
+    assert history(*BEGUN, question, answer).unanswered(9.0) == {}
+    assert history(*BEGUN, question).unanswered(8.9) == {}
+
+
+def test_how_long_a_question_waits_is_told_by_no_clock_but_that_of_redis():
+    """Who asked had a clock that is an hour ahead."""
+    question = Asked(question_id="q1", text="Which?", expires_at=3660.0)
+    past = read_history(
+        [JournalEvent(task_id="t", actor="orchestrator", at=3600.0, event=question, position="10000-0")]
+    )
+    assert past.unanswered(69.9) == {}
+    assert past.unanswered(70.0) == {"q1": "Which?"}
 
 
 def test_events_of_sub_agents_are_theirs():

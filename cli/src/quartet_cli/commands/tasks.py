@@ -111,6 +111,7 @@ def list_tasks(
     with api_for(url) as api:
         found = api.tasks(state, limit)
         fleet = None if json else api.robots()
+        now = api.now()
     if json:
         for status in found:
             print(status.model_dump_json())
@@ -120,7 +121,7 @@ def list_tasks(
         console.print(_robots(fleet), end="\n\n")
     table = Table("task", "state", "robot", "age", "sentence", box=None, pad_edge=False)
     for status in found:
-        age = time.time() - status.task.created_at
+        age = now - status.task.created_at
         table.add_row(status.task.task_id, status.state, status.task.robot, _age(age), status.task.sentence)
     console.print(table if found else "no tasks")
     for line in open_questions(found):

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 
 from quartet_agent_runtime._protocols import TurnSource
 from quartet_agent_runtime.errors import ModelUnavailableError
@@ -23,7 +22,7 @@ async def speak(source: TurnSource, model: GatewayClient, timeout_s: float, stop
                 continue
             request = delivery.message
             with correlation_ids(task_id=request.task_id, request_id=request.request_id, robot=request.robot):
-                answer = await unless_stopped(stop, answer_turn(request, model, timeout_s))
+                answer = await unless_stopped(stop, answer_turn(request, model, min(timeout_s, delivery.left_s)))
                 # Left unanswered at the end of this process: another one takes it once the lease expires.
                 if answer is not None:
                     await source.finish(delivery, answer)
@@ -34,10 +33,9 @@ async def speak(source: TurnSource, model: GatewayClient, timeout_s: float, stop
 
 async def answer_turn(request: TurnRequest, model: GatewayClient, timeout_s: float) -> TurnAnswer:
     """Return what the model says in the name of the robot; a model that cannot be reached is an answer with a code."""
-    left_s = max(0.1, min(timeout_s, request.deadline - time.time()))
     try:
         said = await model.for_task(request.task_id, request.request_id, lambda: request.grant).answer(
-            [{"role": "user", "content": request.prompt}], [], left_s
+            [{"role": "user", "content": request.prompt}], [], max(0.1, timeout_s)
         )
     except ModelUnavailableError as error:
         return TurnAnswer(request_id=request.request_id, error_code="MODEL_UNAVAILABLE", text=str(error)[:MAX_SPOKEN])

@@ -101,6 +101,11 @@ class TurnDelivery(Protocol):
         """The question."""
         ...
 
+    @property
+    def left_s(self) -> float:
+        """Time that is left for an answer [s]."""
+        ...
+
 
 class TurnSource(Protocol):
     """One process' view of the turns of teams."""

@@ -35,7 +35,7 @@ from quartet_bus.errors import (
     QueueFullError,
     StoreFullError,
 )
-from quartet_bus.journal import Journal, is_end
+from quartet_bus.journal import Journal, is_end, taken_at
 
 __all__ = [
     "Bus",
@@ -73,4 +73,5 @@ __all__ = [
     "TurnQueue",
     "is_end",
     "new_replica",
+    "taken_at",
 ]

@@ -1,14 +1,13 @@
 """Questions of a task to a person, and the answers."""
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from quartet_bus._part import Part
 from quartet_bus.errors import BusUnavailableError, QuestionError
 from quartet_contracts import Answer, chosen
-from quartet_process import redact
+from quartet_process import boot_time, redact
 
 
 @dataclass(frozen=True)
@@ -18,6 +17,7 @@ class Question:
     question_id: str
     text: str
     expires_at: float
+    """End of its time, by the clock of who asks [s since the epoch]: for people to see."""
     choices: tuple[str, ...] = ()
     """Answers that it offers."""
     approval: bool = False
@@ -27,20 +27,21 @@ class Question:
 class Questions(Part):
     """Open questions of tasks and their answers; a task has one open question at most."""
 
-    async def put(self, task_id: str, question: Question) -> None:
-        """Open a question, the only open one of the task."""
+    async def put(self, task_id: str, question: Question, left_s: float) -> None:
+        """Open a question, the only open one of the task, for `left_s` [s]."""
         key = self._keys.question(task_id)
         fields = ("id", question.question_id, "text", redact(question.text), "expires_at", repr(question.expires_at))
         fields += ("approval", "1" if question.approval else "0")
         fields += ("choices", json.dumps([redact(choice) for choice in question.choices]))
-        expiry = max(1, round((question.expires_at - time.time()) * 1000))
+        expiry = max(1, round(left_s * 1000))
         await self._store.transaction(("DEL", key), ("HSET", key, *fields), ("PEXPIRE", key, expiry))
 
-    async def wait(self, task_id: str, question: Question) -> str | None:
-        """Wait for the answer's text, None when the question expires first. Closes the question."""
+    async def wait(self, task_id: str, question: Question, left_s: float) -> str | None:
+        """Wait for the answer's text, None when there is none within `left_s` [s]. Closes the question."""
+        end = boot_time() + left_s
         async with self._notifications.listen(f"answer:{question.question_id}") as wakeup:
             while True:
-                left = question.expires_at - time.time()
+                left = end - boot_time()
                 try:
                     answer = await self._store.call("GET", self._keys.answer(question.question_id))
                     if answer is not None or left <= 0:

@@ -18,7 +18,7 @@ from quartet_bus._store import Backoff
 from quartet_bus.errors import BusError, BusUnavailableError, NoAnswerError
 from quartet_bus.functions.queues import RESULT_BYTES
 from quartet_contracts import RESULTS, ContractError, Skill, SkillRequest, SkillResult, decode
-from quartet_process import BACKGROUND
+from quartet_process import BACKGROUND, boot_time
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,9 @@ class _Watch:
         absent_after_s: float,
         grace_s: float,
         waited_s: Callable[[], float],
+        age_s: float = 0.0,
     ) -> None:
+        self._made_at = boot_time() - age_s
         self._queue = queue
         self._waited_s = waited_s
         self._request = request
@@ -49,10 +51,14 @@ class _Watch:
         self._interval_s = min(MAX_POLL_S, absent_after_s / 3)
 
     @property
-    def _deadline(self) -> float:
-        """End of the request's time for work, which moves by what was waited for a person, to its deadline at most."""
+    def _left_s(self) -> float:
+        """What is left of the request's time for work, which grows by what was waited for a person, to its deadline.
+
+        Negative afterwards. No wall clock tells it: one may be set meanwhile.
+        """
         request = self._request
-        return min(request.deadline, request.created_at + request.budget.wall_s + self._waited_s())
+        most_s = request.deadline - request.created_at
+        return min(most_s, request.budget.wall_s + self._waited_s()) - (boot_time() - self._made_at)
 
     def hurry(self) -> None:
         """Look up often: the answer goes to another replica's stream."""
@@ -61,14 +67,14 @@ class _Watch:
     @property
     def pause_s(self) -> float:
         """Return the time until the next look-up; one is at the deadline and one at the end of the grace time."""
-        left = self._deadline - time.time()
+        left = self._left_s
         if left <= 0:
             left += self._grace_s
         return min(self._interval_s, left + 0.01) if left > 0 else self._interval_s
 
     async def look(self) -> SkillResult | None:
         """Return the stored result, None without one yet. Raises NoAnswerError when there will be none."""
-        request, late_s = self._request, time.time() - self._deadline
+        request, late_s = self._request, -self._left_s
         try:
             progress = await self._queue.progress(request.request_id)
         except ContractError as error:
@@ -106,7 +112,7 @@ class _Watch:
 
     def missed(self, error: BusUnavailableError) -> None:
         """Record that the store is away. Raises NoAnswerError when that lasts beyond the grace time."""
-        if time.time() > self._deadline + self._grace_s:
+        if -self._left_s > self._grace_s:
             raise NoAnswerError(str(error), taken=True, started=True) from error
 
     async def _withdraw(self, reason: str) -> None:
@@ -162,9 +168,15 @@ class Replies(Part):
             del self._waiting[request.skill, request.request_id]
 
     async def rejoin(
-        self, queue: SkillQueue, request: SkillRequest, *, absent_after_s: float = 15.0, grace_s: float = 10.0
+        self,
+        queue: SkillQueue,
+        request: SkillRequest,
+        *,
+        age_s: float = 0.0,
+        absent_after_s: float = 15.0,
+        grace_s: float = 10.0,
     ) -> SkillResult:
-        """Wait for the result of a request that a former replica has submitted or was about to submit.
+        """Wait for the result of a request that a former replica has submitted or was about to, `age_s` [s] ago.
 
         Raises NoAnswerError as `ask` does. A request that nobody has taken yet is withdrawn at once, so that it is
         certain that nothing has moved.
@@ -174,7 +186,7 @@ class Replies(Part):
             raise NoAnswerError(reason, taken=False, started=False)
         future: asyncio.Future[SkillResult] = asyncio.get_running_loop().create_future()
         self._waiting[request.skill, request.request_id] = future
-        watch = _Watch(queue, request, "", absent_after_s, grace_s, lambda: 0.0)
+        watch = _Watch(queue, request, "", absent_after_s, grace_s, lambda: 0.0, age_s)
         watch.hurry()
         try:
             return await watch.look() or await self._wait(watch, request, future)

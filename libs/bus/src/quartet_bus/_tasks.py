@@ -47,7 +47,7 @@ class Tasks(Part):
                 message=encode(status),
                 expiry_ms=self._statuses.expiry_ms(status),
                 created_at=repr(task.created_at),
-                deadline=repr(task.deadline),
+                wait_s=repr(task.deadline - task.created_at),
                 fingerprint=fingerprint if task.submission else "",
                 index_cap=self._options.index_entries,
                 channel=self._keys.signal(f"tasks:{task.robot}"),
@@ -81,9 +81,19 @@ class Tasks(Part):
             )
 
     async def overdue(self, limit: int = 100) -> list[str]:
-        """Return the tasks that were not started before their deadline."""
-        command = ("ZRANGEBYSCORE", self._keys.waiting, "-inf", repr(time.time()), "LIMIT", 0, limit)
+        """Return the tasks that were not started within the time for which they may wait, by Redis' clock."""
+        now = await self._redis_time()
+        command = ("ZRANGEBYSCORE", self._keys.waiting, "-inf", repr(now), "LIMIT", 0, limit)
         return [name.decode() for name in await self._store.call(*command)]
+
+    async def is_overdue(self, task_id: str) -> bool:
+        """Return whether a task that waits was not started within the time for which it may, by Redis' clock."""
+        until = await self._store.call("ZSCORE", self._keys.waiting, task_id)
+        return until is not None and float(until) <= await self._redis_time()
+
+    async def _redis_time(self) -> float:
+        seconds, microseconds = await self._store.call("TIME")
+        return int(seconds) + int(microseconds) / 1e6
 
     async def remove_waiting(self, task_id: str) -> None:
         """Remove a task from the list of those that wait for a robot."""

@@ -1,6 +1,7 @@
 """Stream of a team's turns: the orchestrator asks, the processes that speak for robots answer."""
 
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from quartet_bus._dead_letters import DeadLetters
@@ -11,10 +12,23 @@ from quartet_bus._queue import FIELD, Delivery, Newest, Queue, take_replies
 from quartet_bus._store import Backoff, Reader
 from quartet_bus.errors import BusError, NoAnswerError
 from quartet_contracts import MalformedMessageError, Skill, TurnAnswer, TurnRequest, decode, encode
-from quartet_process import redact_bytes
+from quartet_process import boot_time, redact_bytes
 
 SPEAKER = Skill.APPROACH
 """The agents whose processes speak for robots."""
+
+
+@dataclass(frozen=True, eq=False)
+class TurnDelivery(Delivery[TurnRequest]):
+    """Question taken from the stream."""
+
+    made_at: float
+    """Time at which it was made, as boot_time() of this process counts [s]."""
+
+    @property
+    def left_s(self) -> float:
+        """Time that is left for an answer [s]: clocks of different machines are not compared."""
+        return self.made_at + self.message.deadline - self.message.created_at - boot_time()
 
 
 class TurnQueue(Queue[TurnRequest]):
@@ -37,11 +51,12 @@ class TurnQueue(Queue[TurnRequest]):
 
         Raises NoAnswerError after its deadline, and when nobody who speaks has been there for `absent_after_s` [s].
         """
+        end = boot_time() + request.deadline - request.created_at
         await self._add(encode(request))
         last_seen = time.monotonic()
         async with self._notifications.listen(request.reply_to) as wakeup:
             while True:
-                left_s = request.deadline - time.time()
+                left_s = end - boot_time()
                 if left_s <= 0:
                     raise NoAnswerError(
                         f"the participant of '{request.robot}' gave no answer in time", taken=False, started=False
@@ -64,7 +79,7 @@ class TurnQueue(Queue[TurnRequest]):
                 if found:
                     return decode(TurnAnswer, found[0] or b"")
 
-    async def take(self) -> Delivery[TurnRequest] | None:
+    async def take(self) -> TurnDelivery | None:
         """Return the next question, or None after a while without one. Waits while Redis is away."""
         block_ms = min(self._options.block_ms, max(1, round(self._options.lease_s * 333)))
         try:
@@ -75,12 +90,14 @@ class TurnQueue(Queue[TurnRequest]):
             return None
         if admitted is None:
             return None
-        if admitted.message.deadline <= time.time():
+        made_at = boot_time() - admitted.age_s
+        delivery = TurnDelivery(admitted.message, admitted.redelivered, admitted.started, admitted.lease, made_at)
+        if delivery.left_s <= 0:
             answer = TurnAnswer(request_id=admitted.message.request_id, error_code="EXPIRED", text="it came too late")
             await self._complete(admitted.lease, encode(answer), admitted.message.reply_to)
             return None
         self._add_lease(admitted.lease)
-        return Delivery(admitted.message, admitted.redelivered, admitted.started, admitted.lease)
+        return delivery
 
     async def finish(self, delivery: Delivery[TurnRequest], answer: TurnAnswer) -> bool:
         """Answer and acknowledge in one step. False: another process had answered, whose answer stands."""

@@ -38,7 +38,7 @@ _PRESENCE = "+zadd +zrange +zcount +zremrangebyscore +expire"
 _ORCHESTRATOR = (
     "+get +getrange +set +del +exists +incr +incrby +expire +pexpire +hget +hset +hmget +hgetall +hkeys +hlen +hstrlen "
     "+xadd +xlen +xrange +xrevrange +xtrim +xinfo|groups +xinfo|stream +xgroup|destroy "
-    "+zadd +zrem +zcard +zcount +zrange +zrevrange +zrangebyscore +zremrangebyrank +zremrangebyscore +info"
+    "+zadd +zrem +zcard +zcount +zrange +zrevrange +zrangebyscore +zscore +zremrangebyrank +zremrangebyscore +info"
 )
 _EXPORTER = (
     "+ping +select +info +dbsize +type +memory|usage +xlen +xinfo|stream +xinfo|groups +xinfo|consumers +zcard "

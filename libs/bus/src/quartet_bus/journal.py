@@ -153,9 +153,8 @@ class Journal(Part):
                 if event is None:
                     continue
                 self._note_clock(request, event, entry)
-                # Its time is that at which Redis took it: the agent's clock may differ, and a task that is taken over
-                # gets as much more time as has passed since its last event.
-                timed = event.model_copy(update={"at": min(_taken_at(entry), time.time())})
+                # Its time is that at which Redis took it: the agent's clock may differ.
+                timed = event.model_copy(update={"at": min(_taken_at(entry.entry_id), time.time())})
                 try:
                     await self.append(timed, lease_epoch, nonce=f"{request.request_id}:{entry.entry_id}")
                 except JournalFullError as error:
@@ -168,7 +167,7 @@ class Journal(Part):
 
     def _note_clock(self, request: SkillRequest, event: JournalEvent, entry: Entry) -> None:
         """Compare the time in an agent's event with that at which Redis took it."""
-        ahead = event.at - _taken_at(entry)
+        ahead = event.at - _taken_at(entry.entry_id)
         before = self._clocks.get(request.skill)
         if before is not None and before[0] == request.request_id:
             ahead = max(ahead, before[1])
@@ -246,9 +245,13 @@ def _agent_event(request: SkillRequest, entry: Entry) -> JournalEvent | None:
     return event
 
 
-def _taken_at(entry: Entry) -> float:
-    """Return the time at which Redis took an entry, by its clock [s]."""
-    return int(entry.entry_id.partition("-")[0]) / 1000
+def taken_at(event: JournalEvent) -> float:
+    """Return the time at which Redis took an event of a journal, by its clock, which all replicas share [s]."""
+    return _taken_at(event.position) if event.position else event.at
+
+
+def _taken_at(entry_id: str) -> float:
+    return int(entry_id.partition("-")[0]) / 1000
 
 
 def is_end(event: JournalEvent) -> bool:

@@ -1,7 +1,9 @@
 """Client of the orchestrator's HTTP API."""
 
+import contextlib
 import time
 from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
@@ -24,6 +26,8 @@ from quartet_deployment.errors import ClientError, RefusedError, UnreachableErro
 
 CALL_TIMEOUT_S = 30.0
 RECONNECT_FOR_S = 30.0
+AGREED_S = 5.0
+"""The time in an answer's header has whole seconds, and the answer takes a while: less than this is no difference."""
 
 
 class OrchestratorClient:
@@ -33,6 +37,12 @@ class OrchestratorClient:
         self.url = url
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._http = client or httpx.Client(base_url=url, timeout=CALL_TIMEOUT_S, headers=headers)
+        self._ahead_s = 0.0
+        """How far this machine's clock is ahead of the orchestrator's."""
+
+    def now(self) -> float:
+        """Return the time by the orchestrator's clock [s since the epoch], as its newest answer told it."""
+        return time.time() - self._ahead_s
 
     def close(self) -> None:
         """Close its connections."""
@@ -144,6 +154,7 @@ class OrchestratorClient:
         path = f"/tasks/{task_id}/events"
         # Between two events there may be a long drive; the orchestrator's comments keep the link alive.
         with self._http.stream("GET", path, headers=headers, timeout=httpx.Timeout(10.0, read=120.0)) as answer:
+            self._note_time(answer)
             if answer.is_error:
                 answer.read()
                 self._refuse(answer)
@@ -169,9 +180,15 @@ class OrchestratorClient:
                 "Start everything on this machine with: quartet up\n"
                 "or name a running one: QUARTET_URL=http://HOST:PORT (or --url)"
             ) from error
+        self._note_time(answer)
         if answer.is_error:
             self._refuse(answer)
         return answer
+
+    def _note_time(self, answer: httpx.Response) -> None:
+        with contextlib.suppress(ValueError):
+            ahead_s = time.time() - parsedate_to_datetime(answer.headers.get("date", "")).timestamp()
+            self._ahead_s = 0.0 if abs(ahead_s) < AGREED_S else ahead_s
 
     def _refuse(self, answer: httpx.Response) -> None:
         try:

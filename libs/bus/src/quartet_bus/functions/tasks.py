@@ -22,7 +22,8 @@ class SubmitTask(Function[tuple[str, str] | None]):
     """Status."""
     expiry_ms: int
     created_at: str
-    deadline: str
+    wait_s: str
+    """How long it may wait for a robot [s]."""
     fingerprint: str
     """Fingerprint of the body; '' for a task without an idempotency key."""
     index_cap: int
@@ -40,7 +41,8 @@ redis.call('HSET', status, 'state', 'QUEUED', 'm', message)
 redis.call('PEXPIRE', status, expiry_ms)
 redis.call('ZADD', index, created_at, task_id)
 redis.call('ZREMRANGEBYRANK', index, 0, -index_cap - 1)
-redis.call('ZADD', waiting, deadline, task_id)
+local now = redis.call('TIME')
+redis.call('ZADD', waiting, string.format('%.6f', now[1] + now[2] / 1e6 + wait_s), task_id)
 redis.call('XADD', stream, '*', 'm', task)
 redis.call('PUBLISH', channel, '')
 return {task_id, fingerprint}

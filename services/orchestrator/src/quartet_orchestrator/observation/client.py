@@ -11,8 +11,11 @@ from quartet_bus import Bus
 from quartet_contracts.tools import CommonCode
 from quartet_orchestrator.grants import GrantSigner
 from quartet_orchestrator.settings import OrchestratorSettings
+from quartet_process import boot_time
 
 LOOK = "perception__look"
+NO_ANSWER = {"TOOL_ERROR", "SERVER_UNAVAILABLE", "SERVER_LOST"}
+"""Codes of a call that its server may not have taken for its grant."""
 
 
 class ObserverSessions:
@@ -23,10 +26,10 @@ class ObserverSessions:
         self._signer = signer
         self._settings = settings
 
-    async def open(self, robot: str, tools: Sequence[str], *, until: float, task_id: str = "") -> Toolbox:
+    async def open(self, robot: str, tools: Sequence[str], *, lasts_s: float, task_id: str = "") -> Toolbox:
         """Return a session for `tools` (each `<server>__<tool>`) of `robot`, under the robot's current fence.
 
-        Its grant ends at `until` (seconds since the epoch). Raises BusUnavailableError.
+        Its grant lasts for `lasts_s` [s]. Raises BusUnavailableError.
         """
         grant = self._signer.sign(
             agent="orchestrator",
@@ -34,7 +37,7 @@ class ObserverSessions:
             request_id=f"look-{secrets.token_hex(4)}",
             fence=await self._bus.fences.current(robot),
             tools=list(tools),
-            deadline=until,
+            deadline=time.time() + lasts_s,
             task_id=task_id,
         )
         needed = {tool.split("__", 1)[0] for tool in tools}
@@ -45,9 +48,9 @@ class ObserverSessions:
         """Return whether the MCP server `server` of `robot` is known here."""
         return server in self._settings.servers_of(robot)
 
-    def until(self, deadline: float) -> float:
-        """Return the end of a grant for a task with this `deadline`: late enough to look at what a cancel has left."""
-        return max(deadline, time.time()) + self._settings.cancel_wait_s
+    def lasts(self, left_s: float) -> float:
+        """Return how long a grant lasts [s] for a task that has `left_s` [s]: one looks at what a cancel has left."""
+        return max(0.0, left_s) + self._settings.cancel_wait_s
 
 
 class ToolReader:
@@ -62,14 +65,14 @@ class ToolReader:
         robot: str,
         tools: Sequence[str],
         *,
-        until: Callable[[], float],
+        lasts_s: Callable[[], float],
         task_id: str = "",
     ) -> None:
-        """`until` returns the end of a new grant, in seconds since the epoch."""
+        """`lasts_s` returns how long a new grant lasts [s]."""
         self._sessions = sessions
         self._robot = robot
         self._tools = tools
-        self._until = until
+        self._lasts_s = lasts_s
         self._task_id = task_id
         self._toolbox: Toolbox | None = None
         self._ends_at = 0.0
@@ -79,12 +82,15 @@ class ToolReader:
     async def call(self, tool: str, arguments: dict[str, Any], progress: Progress | None = None) -> ToolOutcome:
         """Call one of the tools; once more with a new grant when the robot's fence has gone up since."""
         async with self._one_at_a_time:
-            if time.time() >= self._ends_at:
+            if boot_time() >= self._ends_at:
                 await self.close()
             outcome = await self._call(tool, arguments, progress or ignore_progress)
             if outcome.error_code == CommonCode.FENCED:
                 await self.close()
                 outcome = await self._call(tool, arguments, progress or ignore_progress)
+            if outcome.error_code in NO_ANSWER:
+                # The grant may have been signed, or looked at, while a clock was wrong.
+                await self.close()
             return outcome
 
     async def close(self) -> None:
@@ -95,19 +101,18 @@ class ToolReader:
 
     async def _call(self, tool: str, arguments: dict[str, Any], progress: Progress) -> ToolOutcome:
         if self._toolbox is None:
-            self._ends_at = self._until()
-            self._toolbox = await self._sessions.open(
-                self._robot, self._tools, until=self._ends_at, task_id=self._task_id
-            )
+            lasts_s = self._lasts_s()
+            self._ends_at = boot_time() + lasts_s
+            self._toolbox = await self._sessions.open(self._robot, self._tools, lasts_s=lasts_s, task_id=self._task_id)
         return await self._toolbox.call(tool, arguments, progress)
 
 
 class CameraClient:
     """Looks through the cameras of one robot for one task."""
 
-    def __init__(self, sessions: ObserverSessions, robot: str, *, task_id: str, until: Callable[[], float]) -> None:
-        """`until` returns the end of a new grant, in seconds since the epoch."""
-        self._reader = ToolReader(sessions, robot, [LOOK], until=until, task_id=task_id)
+    def __init__(self, sessions: ObserverSessions, robot: str, *, task_id: str, lasts_s: Callable[[], float]) -> None:
+        """`lasts_s` returns how long a new grant lasts [s]."""
+        self._reader = ToolReader(sessions, robot, [LOOK], lasts_s=lasts_s, task_id=task_id)
 
     async def look(self, camera: str, progress: Progress | None = None) -> ToolOutcome:
         """Return JPEGs of `camera` ("front", "arm" or "both"). A failure of the server is an outcome, no exception."""

@@ -125,7 +125,7 @@ class RobotMonitor:
     def _reader(self, robot: str, tool: str) -> ToolReader:
         """Return the reader of one tool; one each, so that a slow camera does not delay the pose."""
         if (robot, tool) not in self._readers:
-            self._readers[robot, tool] = ToolReader(self._sessions, robot, [tool], until=lambda: time.time() + GRANT_S)
+            self._readers[robot, tool] = ToolReader(self._sessions, robot, [tool], lasts_s=lambda: GRANT_S)
         return self._readers[robot, tool]
 
     async def _once(self, key: tuple[str, str], fresh_s: float, ask: Callable[[], Awaitable[ToolOutcome]]) -> Reading:

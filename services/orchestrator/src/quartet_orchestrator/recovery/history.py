@@ -1,9 +1,9 @@
 """History of a task that another process, or an earlier try of this one, had begun: read from its journal."""
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from quartet_bus import taken_at
 from quartet_contracts import ARGUMENTS, RESULTS, JournalEvent, Skill, SkillArguments, SkillResult, State, Usage, move
 from quartet_contracts.journal import (
     Answered,
@@ -29,6 +29,8 @@ class Attempt:
     """One attempt at one skill, as far as the journal tells."""
 
     requested: SkillRequested
+    event: JournalEvent
+    """With which it was requested."""
     finished: SkillFinished | None = None
     settled: SkillSettled | None = None
     returned: bool = False
@@ -111,11 +113,11 @@ class History:
     """Events of the orchestrator's own loop."""
     started: bool = False
     """The task had left the queue."""
-    question: Asked | None = None
-    """Question of the model to a person, while its call has no result."""
+    question: JournalEvent | None = None
+    """With which the model asked a person, while its call has no result."""
     answer: Answered | None = None
-    unanswered: dict[str, str] = field(default_factory=dict[str, str])
-    """Questions whose time is over without an answer, approvals among them, by id."""
+    asked: dict[str, tuple[str, float]] = field(default_factory=dict[str, tuple[str, float]])
+    """Questions without an answer, approvals among them, by id: text, and end of its time by Redis' clock [s]."""
     answers: list[str] = field(default_factory=list[str])
     """All answers of persons, in order."""
     turns: list[TeamTurn] = field(default_factory=list[TeamTurn])
@@ -129,6 +131,10 @@ class History:
         if self.attempts and self.attempts[-1].started and not self.attempts[-1].returned:
             return self.attempts[-1]
         return None
+
+    def unanswered(self, at: float) -> dict[str, str]:
+        """Return the questions whose time is over without an answer `at` a time of Redis' clock [s], by id."""
+        return {name: text for name, (text, end) in self.asked.items() if end <= at}
 
     @property
     def stops(self) -> dict[str, int]:
@@ -151,10 +157,10 @@ def read_history(events: Iterable[JournalEvent]) -> History:  # noqa: C901 - one
     by_id: dict[str, Attempt] = {}
     for event in events:
         what = event.event
-        if isinstance(what, Asked) and what.expires_at <= time.time():
-            history.unanswered[what.question_id] = what.text
+        if isinstance(what, Asked):
+            history.asked[what.question_id] = what.text, taken_at(event) + what.expires_at - event.at
         elif isinstance(what, Answered):
-            history.unanswered.pop(what.question_id, None)
+            history.asked.pop(what.question_id, None)
         if event.request_id is not None:
             continue
         if isinstance(what, LOOP):
@@ -163,14 +169,14 @@ def read_history(events: Iterable[JournalEvent]) -> History:  # noqa: C901 - one
             case StateChanged():
                 history.started = True
             case SkillRequested():
-                by_id[what.request_id] = Attempt(what)
+                by_id[what.request_id] = Attempt(what, event)
                 history.attempts.append(by_id[what.request_id])
             case SkillFinished() if what.request_id in by_id:
                 by_id[what.request_id].finished = by_id[what.request_id].finished or what
             case SkillSettled() if what.request_id in by_id:
                 by_id[what.request_id].settled = what
             case Asked():
-                history.question, history.answer = what, None
+                history.question, history.answer = event, None
             case TeamTurn():
                 history.turns.append(what)
             case Answered():

@@ -1,7 +1,6 @@
 """Looks at what an attempt has left behind, where its outcome is not known: standstill, gripper, pose, cameras."""
 
 import logging
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -111,10 +110,10 @@ class Inspector:
 
         `began`: when it was made, on this process's monotonic clock [s].
         """
-        until = self._sessions.until(self._record.task.deadline)
+        left_s = self._sessions.lasts(self._record.left_s)
         async with await self._open(CONFIRM_TOOLS) as toolbox:
             recorder = self._recorder(request.request_id)
-            clock = WorkClock(left_s := until - time.time(), left_s)
+            clock = WorkClock(left_s, left_s)
             robot, site = self._setup.robot, self._setup.site
             check = RequestContext(request, robot, site, toolbox, recorder, clock, began=began)
             return await doubt(check, sees=self.sees)
@@ -183,8 +182,8 @@ class Inspector:
 
     async def _open(self, tools: Sequence[str] = TOOLS) -> Toolbox:
         task = self._record.task
-        until = self._sessions.until(task.deadline)
-        return await self._sessions.open(task.robot, tools, until=until, task_id=task.task_id)
+        lasts_s = self._sessions.lasts(self._record.left_s)
+        return await self._sessions.open(task.robot, tools, lasts_s=lasts_s, task_id=task.task_id)
 
 
 async def _look_at_gripper(toolbox: Toolbox, recorder: Recorder, sight: Observations) -> tuple[str, str]:

@@ -4,10 +4,12 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Sequence
 
-from quartet_bus import Bus, LeaseEpoch, is_end
+from quartet_bus import Bus, LeaseEpoch, is_end, taken_at
 from quartet_contracts import JournalEvent, State, Task, TaskReport, TaskStatus, Usage, move
 from quartet_contracts.journal import Asked, Happening, Reported, StateChanged, TakenOver
+from quartet_process import boot_time
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +30,11 @@ class OwnedJournal:
 
 
 class TaskRecord:
-    """State, journal and status of one task, as its run writes them."""
+    """State, journal and status of one task, as its run writes them.
+
+    The task's time is counted by boot_time(), and from one process to the next by Redis' clock: a wall clock that is
+    set, or that differs from another one, ends no task and prolongs none. The deadline in its status is for people.
+    """
 
     def __init__(self, bus: Bus, status: TaskStatus, lease_epoch: LeaseEpoch | None = None) -> None:
         self._bus = bus
@@ -40,6 +46,26 @@ class TaskRecord:
         self.unanswered: dict[str, str] = {}
         """Questions that nobody answered in time, by id."""
         self._changed = asyncio.Event()
+        self._left_s = status.task.deadline - status.updated_at
+        """Time for work that was left when the state was written last [s]; who wrote it had one clock for both."""
+        self._since = boot_time()
+        """When the state was written last."""
+        self._redis_ahead_s = 0.0
+        """Redis' clock less boot_time(), as a takeover has found it."""
+
+    @property
+    def left_s(self) -> float:
+        """Time that is left for the task's work [s], which stands still in PAUSED; negative when it is over."""
+        return self._left_s - (0.0 if self.state is State.PAUSED else boot_time() - self._since)
+
+    @property
+    def redis_time(self) -> float:
+        """Redis' clock [s since the epoch], valid after `take_over`."""
+        return boot_time() + self._redis_ahead_s
+
+    def age_s(self, event: JournalEvent) -> float:
+        """Return how long ago a former process has written an event [s], valid after `take_over`."""
+        return max(0.0, self.redis_time - taken_at(event))
 
     @property
     def task(self) -> Task:
@@ -51,10 +77,10 @@ class TaskRecord:
         """State that was written last."""
         return self.status.state
 
-    async def write(self, event: Happening) -> None:
-        """Append an event to the journal, durably."""
-        task_id = self.task.task_id
-        await self.journal.append(JournalEvent(task_id=task_id, actor="orchestrator", at=time.time(), event=event))
+    async def write(self, event: Happening) -> JournalEvent:
+        """Append an event to the journal, durably; return it with its position."""
+        written = JournalEvent(task_id=self.task.task_id, actor="orchestrator", at=time.time(), event=event)
+        return written.model_copy(update={"position": await self.journal.append(written)})
 
     def add_usage(self, usage: Usage) -> None:
         """Add what a loop or a sub-agent used to the task's total."""
@@ -96,18 +122,28 @@ class TaskRecord:
         await self.write(Reported(report=report))
         await self.write(StateChanged(state=state, reason=report.summary))
 
-    async def take_over(self, last_at: float) -> None:
-        """Write that this replica goes on; the time since the last event, `last_at`, in which nobody worked, is added.
+    async def take_over(self, events: Sequence[JournalEvent]) -> None:
+        """Write that this replica goes on with the task whose journal has these `events`.
 
-        A task that is PAUSED gets that time when it goes on.
+        The time since the last of them, in which nobody worked, is none of the task's.
         """
         assert self.lease_epoch is not None
+        own = [event for event in events if event.request_id is None]
+        marks = [event for event in own if isinstance(event.event, StateChanged | TakenOver)]
+        states = [event.event.state for event in own if isinstance(event.event, StateChanged)]
+        # Without the event of the status' state, whoever wrote the status died right after it.
+        known = bool(states) and states[-1] is self.state
         if self.state is not State.PAUSED:
-            later = self.task.deadline + max(0.0, time.time() - last_at)
-            task = self.task.model_copy(update={"deadline": later})
-            self.status = self.status.model_copy(update={"task": task})
+            self._left_s -= max(0.0, taken_at(events[-1]) - taken_at(marks[-1])) if known else 0.0
+            self._since, now = boot_time(), time.time()
+            task = self.task.model_copy(update={"deadline": now + self._left_s})
+            self.status = self.status.model_copy(update={"task": task, "updated_at": now})
             await self.restore_status()
-        await self.write(TakenOver(replica=self._bus.replica, epoch=self.lease_epoch.epoch))
+        written = await self.write(TakenOver(replica=self._bus.replica, epoch=self.lease_epoch.epoch))
+        self._redis_ahead_s = taken_at(written) - boot_time()
+        if self.state is State.PAUSED and known:
+            paused = next(event for event in reversed(marks) if isinstance(event.event, StateChanged))
+            self._since = boot_time() - max(0.0, taken_at(written) - taken_at(paused))
 
     async def wait_while_paused(self) -> None:
         """Return at once, or, when a person has paused the task, after a person has let it go on."""
@@ -125,7 +161,7 @@ class TaskRecord:
         """Wait until the task's time is over and return the reason; the time in PAUSED is not part of it."""
         while True:
             paused = self.state is State.PAUSED
-            left = (self.status.updated_at + pause_limit_s if paused else self.task.deadline) - time.time()
+            left = pause_limit_s - (boot_time() - self._since) if paused else self.left_s
             if left <= 0 and paused:
                 return f"nobody let the task go on within {pause_limit_s:.0f} s"
             if left <= 0:
@@ -137,11 +173,10 @@ class TaskRecord:
 
     def _change(self, state: State, report: TaskReport | None = None, asked: Asked | None = None) -> None:
         now, task = time.time(), self.task
-        if self.state is State.QUEUED:
-            task = task.model_copy(update={"deadline": now + task.timeout_s})
-        elif self.state is State.PAUSED:
-            # Read from the status, so that a replica that takes the task over counts the same time.
-            task = task.model_copy(update={"deadline": task.deadline + now - self.status.updated_at})
+        left_s = task.timeout_s if self.state is State.QUEUED else self.left_s
+        self._left_s, self._since = left_s, boot_time()
+        # Both by one clock: a replica that takes the task over reads from them what was left.
+        task = task.model_copy(update={"deadline": now + left_s})
         update = {
             "task": task,
             "state": move(self.state, state, f"task {self.task.task_id}"),
@@ -168,7 +203,7 @@ async def end_unstarted(bus: Bus, status: TaskStatus) -> bool:
     reason = await bus.tasks.cancellation(status.task.task_id)
     if reason is not None:
         state, reason = State.CANCELED, f"{reason}. It had not been begun."
-    elif status.task.deadline <= time.time():
+    elif await bus.tasks.is_overdue(status.task.task_id):
         state, reason = State.FAILED, "The task's time was over before the robot was free. Nothing was done."
     else:
         return False

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import secrets
-import time
 
 from quartet_bus import Bus, BusError
 from quartet_contracts import STANDSTILL_TOOLS
@@ -56,7 +55,7 @@ class StoreLossRecovery:
         return rests
 
     async def _rests(self, robot: str) -> bool:
-        async with await self._sessions.open(robot, STANDSTILL_TOOLS, until=time.time() + 6 * LOOK_S) as toolbox:
+        async with await self._sessions.open(robot, STANDSTILL_TOOLS, lasts_s=6 * LOOK_S) as toolbox:
             outcomes = await asyncio.gather(
                 *(toolbox.call(tool, {}, _ignore, timeout_s=LOOK_S) for tool in STANDSTILL_TOOLS)
             )

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 
-from quartet_agent_runtime import ApprovalClient
+from quartet_agent_runtime import ApprovalClient, WorkClock
 from quartet_bus import Bus, BusUnavailableError, Question
 from quartet_contracts import JournalEvent, SkillRequest, State
 from quartet_contracts.approvals import (
@@ -21,6 +21,7 @@ from quartet_contracts.journal import Answered, Asked
 from quartet_orchestrator.grants import GrantSigner
 from quartet_orchestrator.recovery import TaskRecord
 from quartet_orchestrator.settings import OrchestratorSettings
+from quartet_process import boot_time
 
 log = logging.getLogger(__name__)
 
@@ -52,31 +53,33 @@ class ApprovalService:
 
     def of(self, request: SkillRequest) -> ApprovalClient:
         """Return the way to a person for an attempt that the task's own model makes."""
-        return _OwnApprovals(lambda asked: self._decide(request, asked))
+        clock = WorkClock.of(request)
+        return _OwnApprovals(lambda asked: self._decide(request, asked, clock))
 
-    async def serve(self, request: SkillRequest) -> None:
-        """Answer the approval requests of one skill request, until it is canceled.
+    async def serve(self, request: SkillRequest, age_s: float = 0.0) -> None:
+        """Answer the approval requests of one skill request that was made `age_s` [s] ago, until it is canceled.
 
         A request stays in the store until it has a decision: after the store was away it is taken up again, and so is
         an answer that a person has given meanwhile.
         """
+        clock = WorkClock.of(request, age_s)
         while True:
             try:
                 asked = await self._bus.approvals.next(request.skill, request.request_id)
-                decision = await self._decide(request, asked)
+                decision = await self._decide(request, asked, clock)
                 await self._bus.approvals.decide(asked, decision)
             except BusUnavailableError as error:
                 log.error("an approval of request %s waits for the store: %s", request.request_id, error)
                 await asyncio.sleep(RETRY_S)
 
-    async def _decide(self, request: SkillRequest, asked: ApprovalRequest) -> ApprovalDecision:
+    async def _decide(self, request: SkillRequest, asked: ApprovalRequest, clock: WorkClock) -> ApprovalDecision:
         text = json.dumps(asked.arguments, ensure_ascii=False, sort_keys=True)
         if (asked.task_id, asked.robot, asked.agent) != (request.task_id, request.robot, str(request.skill)):
             allowed, reason = False, "the approval was asked for under a request of another task, robot or agent"
         elif len(text) > MAX_SHOWN:
             allowed, reason = False, f"its arguments are longer than {MAX_SHOWN} characters and cannot be shown"
         else:
-            answer = await self._ask(request, asked)
+            answer = await self._ask(request, asked, clock)
             allowed = answer is not None and answer.strip(" .!'\"").casefold() in YES
             reason = "nobody answered in time" if answer is None else f"the person answered: {answer[:MAX_TEXT]}"
         return ApprovalDecision(
@@ -100,20 +103,23 @@ class ApprovalService:
             )
         )
 
-    async def _ask(self, request: SkillRequest, asked: ApprovalRequest) -> str | None:
+    async def _ask(self, request: SkillRequest, asked: ApprovalRequest, clock: WorkClock) -> str | None:
         """Return the person's answer, None when there is none in time. The task is PAUSED meanwhile."""
         record, task = self._record, self._record.task
-        expires_at = min(asked.expires_at, request.deadline, time.time() + self._settings.question_timeout_s)
+        # How long the call waits was told by the clock that the request's deadline has; a clock may be set since then.
+        of_call = clock.most_s - max(0.0, request.deadline - asked.expires_at)
+        left_s = min(of_call, self._settings.question_timeout_s)
+        end, expires_at = boot_time() + left_s, time.time() + left_s
         text = describe_approval(asked)
         question = Question(asked.approval_id, text, expires_at, CHOICES, approval=True)
         told = Asked(question_id=question.question_id, text=text, choices=list(CHOICES), expires_at=expires_at)
         await self._write(request, told)
-        await self._bus.questions.put(task.task_id, question)
+        await self._bus.questions.put(task.task_id, question, left_s)
         self._since = time.monotonic()
         try:
             if record.state is State.RUNNING:
                 await record.move(State.PAUSED, "waits for a person's approval of a call", asked=told)
-            answer = await self._bus.questions.wait(task.task_id, question)
+            answer = await self._bus.questions.wait(task.task_id, question, end - boot_time())
             if answer is None:
                 record.unanswered[question.question_id] = question.text
             else:

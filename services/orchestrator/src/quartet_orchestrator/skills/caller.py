@@ -261,7 +261,8 @@ class SkillCaller:
         self._granted = request
         asked = asyncio.create_task(asking)
         # Restarted when they fail: an agent waits for the answers, and the journal needs what it writes.
-        answering = BACKGROUND.start("approvals", lambda: self._approvals.serve(request))
+        age_s = time.monotonic() - self._began[request.request_id]
+        answering = BACKGROUND.start("approvals", lambda: self._approvals.serve(request, age_s))
         copying = BACKGROUND.start("agent-events", lambda: self._bus.journal.relay(request, self._record.lease_epoch))
         try:
             result = await asyncio.shield(asked)
@@ -289,17 +290,10 @@ class SkillCaller:
         """
         revoked = await self._revoke(request)
         await self._bus.journal.copy_agent_events(request, self._record.lease_epoch)
-        began = self._began_at(request)
+        began = self._began[request.request_id]
         looked = result.state is not State.FAILED or result.error_code == PlaceCode.PLACE_DROP_VERIFY_FAILED
         self._unlooked = None if looked or request.skill is not Skill.PLACE else request
         return await self._resolver.resolve(request, result, began=began, revoked=revoked)
-
-    def _began_at(self, request: SkillRequest) -> float:
-        """Return when a request was made, on the monotonic clock [s].
-
-        Of one that another process had made only the wall clock tells it.
-        """
-        return self._began.get(request.request_id, time.monotonic() - max(0.0, time.time() - request.created_at))
 
     async def is_placed(self) -> bool:
         """Return whether the thing of the last place is measured to lie at its target, although the place failed.
@@ -310,7 +304,7 @@ class SkillCaller:
         request = self._unlooked
         if request is None or not self._inspector.sees:
             return False
-        return not await self._inspector.confirm(request, self._began_at(request))
+        return not await self._inspector.confirm(request, self._began[request.request_id])
 
     def picture(self, label: str) -> None:
         """Take pictures for the journal while the model thinks; the next skill waits for them."""
@@ -355,8 +349,8 @@ class SkillCaller:
         if reason := await self._stops.reason():
             raise TaskAbortedError(f"{reason}. Nothing moved in this step.")
         now = time.time()
-        self._began = {request_id: time.monotonic()}
-        work_s = min(task.deadline - now, self._settings.skill_timeout_s)
+        self._began[request_id] = time.monotonic()
+        work_s = min(self._record.left_s, self._settings.skill_timeout_s)
         if work_s <= 0:
             raise TaskAbortedError("the task's deadline has passed")
         # Waiting for a person's approval is no work: the grant has to outlast it.
@@ -413,22 +407,23 @@ class SkillCaller:
     def _request_again(self, attempt: Attempt) -> SkillRequest:
         """Return a request as the journal has it: enough to ask for its result, not to submit it."""
         task, asked = self._record.task, attempt.requested
-        deadline = asked.deadline or task.deadline
+        made_at, wait_s = attempt.event.at, self._settings.skill_timeout_s + self._approval_wait_s
+        self._began[asked.request_id] = time.monotonic() - self._record.age_s(attempt.event)
         return SkillRequest(
             request_id=asked.request_id,
             task_id=task.task_id,
             robot=task.robot,
             skill=attempt.skill,
             attempt=asked.attempt,
-            # The earliest time at which it can have been made.
-            created_at=max(task.created_at, deadline - self._settings.skill_timeout_s - self._approval_wait_s),
-            deadline=deadline,
+            # Both by the clock of who has made it, as in the journal.
+            created_at=made_at,
+            deadline=asked.deadline or made_at + wait_s,
             arguments=attempt.arguments,
             alike_before=asked.alike_before,
             grant="",
             reply_to=self._replies.stream(attempt.skill),
             # How long a person was waited for is not known here: the agent's own clock ends its work before.
-            budget=Budget(wall_s=self._settings.skill_timeout_s + self._approval_wait_s),
+            budget=Budget(wall_s=wait_s),
         )
 
     async def _ask_again(self, request: SkillRequest, *, own: bool) -> SkillResult | None:
@@ -438,7 +433,8 @@ class SkillCaller:
         """
         queue = self._bus.skills(request.skill)
         try:
-            return await self._replies.rejoin(queue, request, absent_after_s=self._settings.agent_absent_s)
+            age_s = time.monotonic() - self._began[request.request_id]
+            return await self._replies.rejoin(queue, request, age_s=age_s, absent_after_s=self._settings.agent_absent_s)
         except NoAnswerError as error:
             if error.taken or own:
                 uncertain = error.started or own

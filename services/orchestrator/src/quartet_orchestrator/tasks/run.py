@@ -96,7 +96,7 @@ class TaskRun:
             context.sessions,
             self._task.robot,
             task_id=self._task.task_id,
-            until=lambda: context.sessions.until(self._record.task.deadline),
+            lasts_s=lambda: context.sessions.lasts(self._record.left_s),
         )
         self._stops = StopMonitor(context.fleet, self._task.robot)
         self._terms = TermPolicy([self._task.sentence, *self._brief.site_names])
@@ -232,11 +232,11 @@ class TaskRun:
         self._history = past = read_history(events)
         if not past.started:
             return
-        await self._record.take_over(events[-1].at)
+        await self._record.take_over(events)
         self._facts.restore(past, task_id)
         self._terms.restore(past, task_id)
         self._record.usage = past.usage
-        self._record.unanswered = past.unanswered
+        self._record.unanswered = past.unanswered(self._record.redis_time)
         self._caller.restore(past)
         self._questions.restore(past.question, past.answer)
         if self._record.state is State.CANCELING:

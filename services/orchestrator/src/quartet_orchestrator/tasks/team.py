@@ -122,7 +122,7 @@ class TeamRun:
                 self._heard.clear()
         self._record.usage = self._talk.plus(self._state.usage)
         if self._record.state is not State.QUEUED:
-            await self._record.take_over(events[-1].at if events else time.time())
+            await self._record.take_over(events)
         if self._record.state is State.CANCELING:
             # The store keeps a cancel longer than any task. If it is gone all the same, the state still tells.
             await self._bus.tasks.cancel(self._task.task_id, "canceled")
@@ -296,7 +296,7 @@ class TeamRun:
             prompt=prompt,
             grant=self._speech.grant(),
             created_at=now,
-            deadline=min(self._record.task.deadline, now + self._context.settings.model_timeout_s),
+            deadline=now + min(self._record.left_s, self._context.settings.model_timeout_s),
             reply_to=queue.reply_stream(request_id),
             traceparent=tracing.traceparent(),
         )
@@ -327,15 +327,15 @@ class TeamRun:
 
     async def _do(self, robot: str, assigned: Part) -> TaskStatus:
         """Have one robot do its errand, and return how its task has ended."""
-        task, deadline = self._task, self._record.task.deadline
+        task, now, left_s = self._task, time.time(), self._record.left_s
         sentence, step = self._order(robot, assigned)
         part = Task(
             task_id=assigned.task,
             sentence=sentence,
             robot=robot,
-            created_at=time.time(),
-            deadline=deadline,
-            timeout_s=max(1.0, deadline - time.time()),
+            created_at=now,
+            deadline=now + left_s,
+            timeout_s=max(1.0, left_s),
             budget=assigned.budget or task.budget,
             step=step,
             parent=task.task_id,

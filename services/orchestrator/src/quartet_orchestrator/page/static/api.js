@@ -17,11 +17,24 @@ export class Problem extends Error {
 const OUT_OF_REACH = "The orchestrator does not answer.";
 /** A request that hangs must not hold up the next one. */
 const LIMIT_MS = 20000;
+/** The time in an answer's header has whole seconds, and the answer takes a while: less than this is no difference. */
+const AGREED_MS = 5000;
+/** How far this machine's clock is ahead of the orchestrator's. */
+let aheadMs = 0;
 let onSignedOut = () => {};
 
 /** Calls `act` when the session is over. */
 export function whenSignedOut(act) {
   onSignedOut = act;
+}
+
+/** The time by the orchestrator's clock [s since the epoch], as the ends of questions and the times of events are. */
+export const now = () => (Date.now() - aheadMs) / 1000;
+
+/** @param {Response} answer */
+export function noteTime(answer) {
+  const ahead = Date.now() - Date.parse(answer.headers.get("date") ?? "");
+  if (Number.isFinite(ahead)) aheadMs = Math.abs(ahead) < AGREED_MS ? 0 : ahead;
 }
 
 export async function problemOf(answer) {
@@ -53,6 +66,7 @@ export async function request(method, path, { body, headers } = {}) {
   } catch {
     throw new Problem(0, "Out of reach", OUT_OF_REACH);
   }
+  noteTime(answer);
   if (answer.ok) return answer;
   const problem = await problemOf(answer);
   if (problem.status === 401 && !path.startsWith("/session")) onSignedOut();

@@ -1,5 +1,6 @@
 // What a task asks a person: a question, or whether a call may be made.
 
+import { now } from "/page/api.js";
 import { h, replace, say } from "/page/dom.js";
 import { clock } from "/page/story.js";
 
@@ -29,7 +30,7 @@ export class Question {
   /** Says how long there is to answer. */
   tick() {
     if (!this.open) return;
-    const left = this.open.expires_at - Date.now() / 1000;
+    const left = this.open.expires_at - now();
     say(this.left, left > 0 ? `${clock(left)} left` : "time is over");
   }
 

@@ -1,6 +1,6 @@
 // A task's journal as it grows. A connection that breaks is opened again behind the last event that came.
 
-import { Problem, problemOf, task } from "/page/api.js";
+import { Problem, noteTime, problemOf, task } from "/page/api.js";
 
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 8000;
@@ -53,6 +53,7 @@ export function follow(taskId, on) {
       /** @type {Record<string, string>} */
       const headers = last ? { "Last-Event-ID": last } : {};
       const answer = await fetch(`${task(taskId)}/events?told=true`, { headers, signal, cache: "no-store" });
+      noteTime(answer);
       if (!answer.ok || !answer.body) throw await problemOf(answer);
       on.link(true);
       wait_ms = FIRST_RETRY_MS;

@@ -1,6 +1,6 @@
 // Head of a task: its sentence, state and time, what a person can do about it, and the report at its end.
 
-import { Problem, post, task as address } from "/page/api.js";
+import { Problem, now, post, task as address } from "/page/api.js";
 import { byId, confirmed, h, replace, say } from "/page/dom.js";
 import { clock } from "/page/story.js";
 import { isOver } from "/page/stream.js";
@@ -43,7 +43,7 @@ export class TaskHead {
   /** Shows the time that has passed. */
   tick() {
     const { task, state, updated_at } = this.status;
-    const passed = (isOver(state) ? updated_at : Date.now() / 1000) - task.created_at;
+    const passed = (isOver(state) ? updated_at : now()) - task.created_at;
     const text = [state, task.robot, clock(Math.max(0, passed))].join();
     if (text === this.factsShown) return;
     this.factsShown = text;

@@ -1,6 +1,6 @@
 // One task that is loaded: its head, question, score, story and usage, and how it was at any moment.
 
-import { Problem, get, image, task as address } from "/page/api.js";
+import { Problem, get, image, now, task as address } from "/page/api.js";
 import { CAMERAS, showPictures } from "/page/cameras.js";
 import { byId, h, replace, say } from "/page/dom.js";
 import { hideFleet } from "/page/fleet.js";
@@ -129,7 +129,7 @@ export class TaskPanel {
     // A question that nobody answers in time ends with the task's pause. One that another replica has taken up is
     // paused for once more, without a second event.
     if (event.state !== "PAUSED") this.question = null;
-    else if (this.asked && this.asked.expires_at > Date.now() / 1000) this.question = this.asked;
+    else if (this.asked && this.asked.expires_at > now()) this.question = this.asked;
   }
 
   #goTo(goal) {
@@ -139,7 +139,7 @@ export class TaskPanel {
 
   /** @param {JournalEvent} event */
   #announce({ event, told, at }) {
-    if (Date.now() / 1000 - at > 10) return;
+    if (now() - at > 10) return;
     if (!["skill_result", "question", "skill_requested"].includes(event.kind)) return;
     say(byId("announce"), told.lines.map((line) => `${line.actor}: ${line.spans.map(({ text }) => text).join("")}`).join(". "));
   }
@@ -182,7 +182,7 @@ export class TaskPanel {
 
   #tick() {
     if (isOver(this.status.state)) return;
-    this.score.grow(Date.now() / 1000);
+    this.score.grow(now());
     this.head.tick();
     this.asks.tick();
   }

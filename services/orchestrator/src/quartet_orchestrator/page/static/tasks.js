@@ -1,6 +1,6 @@
 // Giving tasks, and the lists of those that wait, run and have ended.
 
-import { Problem, get, submit } from "/page/api.js";
+import { Problem, get, now, submit } from "/page/api.js";
 import { byId, h, replace, say } from "/page/dom.js";
 import { isOver } from "/page/stream.js";
 
@@ -28,7 +28,7 @@ export const chip = (state) => h("span", { class: `chip ${state.toLowerCase()}` 
 export const robotOf = ({ robot }) => (robot && robot !== "any" ? robot : ANY);
 
 export function ago(seconds) {
-  const passed = Math.max(0, Date.now() / 1000 - seconds);
+  const passed = Math.max(0, now() - seconds);
   if (passed < 60) return "just now";
   if (passed < 3600) return `${Math.floor(passed / 60)} min ago`;
   if (passed < 86400) return `${Math.floor(passed / 3600)} h ago`;
