@@ -109,6 +109,15 @@ async def test_only_events_that_are_the_agents_to_write_reach_the_journal(owner,
     assert len(await owner.journal.read_all("t1")) == 3
 
 
+async def test_an_agent_makes_no_key_of_another_type_than_the_owner_reads(owner, pick, raw, a_request):
+    """Reading it would raise in the process that owns the tasks, again and again, and its health would tell a fault."""
+    with pytest.raises(redis.exceptions.NoPermissionError):
+        raw.hset(STREAM, "a", "b")
+    await pick.journal.append(event(Note(text="mine")))
+    await owner.journal.copy_agent_events(a_request("r1"), None)
+    assert [one.event.text for one in await owner.journal.read_all("t1")] == ["mine"]
+
+
 @pytest.mark.parametrize("at", [1.0, 3e9], ids=["long ago", "to come"])
 async def test_an_agent_does_not_tell_when_its_events_came(owner, pick, a_request, at):
     """A task that is taken over gets as much more time as has passed since its last event."""

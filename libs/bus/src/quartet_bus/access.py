@@ -64,6 +64,8 @@ def rules(role: str, prefix: str = "quartet") -> list[str]:
 def _agent(skill: str, keys: Keys) -> list[str]:
     """Rules of an agent: it serves the stream of its skill, and what it writes has keys that no other role writes."""
     canceled, journal = keys.canceled("*"), keys.agent_journal(skill, "*")
+    # Of one type each: the owner would meet an error where a hash has the name of a stream.
+    nonces = keys.agent_journal_nonces(skill, "*")
     topics = ("cancel:*", "agent-journal:*", "approval-asked:*", "approval-decided:*")
     return [
         *(f"&{keys.signal(topic)}" for topic in topics),
@@ -76,7 +78,8 @@ def _agent(skill: str, keys: Keys) -> list[str]:
         _may_call((records.AppendAgentEvent,), journal),
         f"(+exists %R~{canceled})",
         f"(+get %R~{keys.decision('*')})",
-        f"(+xadd +pexpire +hget +hset +hlen ~{journal})",
+        f"(+xadd +pexpire ~{journal})",
+        f"(+hget +hset +hlen +pexpire ~{nonces})",
         f"(+xadd %W~{keys.dead(skill)})",
         f"(+set %W~{keys.image(skill, '*', '*')} %W~{keys.approval(skill, '*')})",
         f"(+hset +pexpire %W~{keys.transcripts(skill, '*')})",
