@@ -74,7 +74,10 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         app(expand_aliases(given), prog_name="quartet")
     except (CliError, DeploymentError) as error:
-        print(f"quartet: {error}", file=sys.stderr)
+        # Imported here because it costs more than the command has time for before it starts.
+        from quartet_contracts.story import printable
+
+        print(printable(f"quartet: {error}"), file=sys.stderr)
         sys.exit(exit_status(error))
     except BrokenPipeError:
         # The reader of a pipe has gone, such as `quartet list | head`.

@@ -8,7 +8,7 @@ from rich.status import Status
 from rich.text import Text
 
 from quartet_contracts import JournalEvent, State, TaskStatus
-from quartet_contracts.story import Line, Narrator, Tone
+from quartet_contracts.story import Line, Narrator, Tone, printable
 
 STYLES: dict[Tone, str] = {
     "plain": "",
@@ -62,7 +62,7 @@ class JsonRenderer:
 
     def notice(self, text: str) -> None:
         """Write to stderr, so that stdout stays JSON."""
-        print(text, file=sys.stderr)
+        print(printable(text), file=sys.stderr)
 
     def end(self, status: TaskStatus) -> None:
         """Write the task's last status."""

@@ -10,7 +10,7 @@ import yaml
 
 from quartet_bus import Question
 from quartet_contracts import ALGORITHM, State
-from quartet_contracts.approvals import ApprovalClaims, approval_audience, arguments_digest
+from quartet_contracts.approvals import RUN_PROGRAM, ApprovalClaims, approval_audience, arguments_digest
 
 PICK = ("approach", {"target_area": "kitchen", "object_name": "red coke can", "next_action": "pick"})
 
@@ -47,6 +47,28 @@ async def test_the_persons_word_comes_back_signed(client, agents, model, do, key
     assert {event.request_id for event in asked} == {claims.request_id}, "no question of the orchestrator's own model"
     states = [event.event.state for event in events if event.event.kind == "state"]
     assert states == ["INITIALIZING", "RUNNING", "PAUSED", "INITIALIZING", "RUNNING", "FAILED"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "shown"),
+    [
+        ({"because": "all is\x1b[2Kwell"}, "because: all is<U+001B>[2Kwell."),
+        ({"arguments": {"x": "\u202e9"}}, 'x "<U+202E>9"'),
+        (
+            {"tool": RUN_PROGRAM, "arguments": {"code": "open_gripper()" + "\n \n" * 200 + "x = 1\r#"}},
+            "run this program?\nopen_gripper()\n[399 empty lines]\nx = 1<U+000D>#\n",
+        ),
+    ],
+    ids=["escape sequence", "direction", "program"],
+)
+async def test_nothing_of_what_a_person_allows_is_hidden(client, agents, model, do, asking, changes, shown):
+    """An agent or a model that was manipulated wrote it, and a display obeys such characters."""
+    asking(**changes)
+    model.say(PICK, do.report(False))
+    task_id = await client.submit()
+    status = await client.until_state(task_id, State.PAUSED)
+    assert shown in status.question
+    await client.http.post(f"/tasks/{task_id}/answer", json={"text": "no"})
 
 
 async def test_nobody_answers(start, agents, model, do, key, asking):

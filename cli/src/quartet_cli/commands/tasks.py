@@ -65,7 +65,7 @@ def cancel(
     if status.state not in TERMINAL:
         print(f"the robot is still being brought to rest; see how it ends with: quartet watch {task_id}")
     elif status.report is not None:
-        print(status.report.summary)
+        open_terminal(soft_wrap=True).print(status.report.summary)
 
 
 def pause(

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable
 
@@ -18,6 +19,7 @@ from quartet_contracts.approvals import (
     arguments_digest,
 )
 from quartet_contracts.journal import Answered, Asked
+from quartet_contracts.story import printable
 from quartet_orchestrator.grants import GrantSigner
 from quartet_orchestrator.recovery import TaskRecord
 from quartet_orchestrator.settings import OrchestratorSettings
@@ -32,6 +34,8 @@ MAX_SHOWN = 2000
 """Length of the arguments, in characters, above which a call cannot be shown whole and is refused."""
 MAX_TEXT = 500
 """Length of an answer or a reason, in characters, above which it is cut."""
+EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){3,}")
+"""So many that they could push a part of a program out of view; their number is shown in their stead."""
 RETRY_S = 0.5
 
 
@@ -156,16 +160,21 @@ class _OwnApprovals:
 
 
 def describe_approval(asked: ApprovalRequest) -> str:
-    """Return the question for the person, in plain words."""
+    """Return the question for the person, in plain words, with nothing in it that a display would hide."""
     because = " ".join(asked.because.split())[:MAX_TEXT]
     told = f"Asked because: {because}. Answer yes to allow it; anything else refuses it."
     if asked.tool == RUN_PROGRAM:
-        return f"May {asked.agent} of robot {asked.robot} run this program?\n{asked.arguments.get('code', '')}\n{told}"
+        code = EMPTY_LINES.sub(_count_lines, printable(str(asked.arguments.get("code", ""))))
+        return f"May {asked.agent} of robot {asked.robot} run this program?\n{code}\n{printable(told)}"
     server, _, tool = asked.tool.partition("__")
     given = ", ".join(f"{name} {_value(value)}" for name, value in asked.arguments.items()) or "no arguments"
-    return (
+    return printable(
         f"May {asked.agent} of robot {asked.robot} do this once: {tool.replace('_', ' ')} ({server}; {given})? {told}"
     )
+
+
+def _count_lines(empty: re.Match[str]) -> str:
+    return f"\n[{empty[0].count(chr(10)) - 1} empty lines]\n"
 
 
 def _value(value: object) -> str:
