@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import time
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
@@ -461,6 +463,36 @@ async def test_connections_that_break_before_the_question_cost_no_answer(model, 
     model.script = [talk.says("hello"), dies, talk.says("again")]
     assert (await client.answer([], [], 60)).text == "again"
     assert len(model.requests) == 3
+    await client.close()
+
+
+async def test_a_gateway_that_takes_long_to_restart_has_lost_one_answer_only(model, talk, monkeypatch):
+    """It was killed while it answered, and its port is open before it can say that it is there."""
+    monkeypatch.setattr(gateway, "HEALTH_TIMEOUT_S", 0.2)
+    client = GatewayClient(model.url, "pick", patience_s=60)
+
+    async def dies(_body):
+        model.deaf = model.greetings + 1
+        return {"drop": True}
+
+    model.script = [dies, talk.says("again")]
+    assert (await client.answer([], [], 60)).text == "again"
+    assert len(model.requests) == 2
+    await client.close()
+
+
+async def test_a_gateway_that_dies_after_a_long_thought_has_its_time_to_restart(model, talk, monkeypatch):
+    thought_s = 0.0
+    monkeypatch.setattr(gateway, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + thought_s))
+    client = GatewayClient(model.url, "pick", patience_s=60)
+
+    async def dies(_body):
+        nonlocal thought_s
+        thought_s, model.restarting = 3600.0, 2
+        return {"drop": True}
+
+    model.script = [dies, talk.says("again")]
+    assert (await client.answer([], [], 60)).text == "again"
     await client.close()
 
 

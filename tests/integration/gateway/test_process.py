@@ -12,9 +12,11 @@ import httpx
 import psutil
 import pytest
 
+from quartet_gateway import __main__ as gateway_process
 from quartet_gateway import litellm_settings
 from quartet_gateway.__main__ import main
 from quartet_gateway.config import AGENTS
+from quartet_gateway.errors import ConfigurationError
 from support.grants import Keys
 
 SECRET = "plain-secret-0123456789"
@@ -226,3 +228,15 @@ async def test_keys_of_agents_and_providers_come_from_files_and_rotate(start, pr
     output, _ = process.communicate(timeout=60)
     assert SECRET not in output
     assert "the-providers-newest-key" not in output
+
+
+def test_a_gateway_that_still_loads_refuses_connections(refuse, monkeypatch, free_port):
+    """Whoever waits for it would take an open port that says nothing for one that is gone."""
+
+    def load(_settings):
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", free_port), timeout=30)
+        raise ConfigurationError("looked")
+
+    monkeypatch.setattr(gateway_process, "_make_gateway", load)
+    assert "looked" in refuse(QUARTET_PORT=str(free_port))

@@ -36,9 +36,10 @@ class GatewayClient:
     """The model of one agent, behind the gateway at `url`.
 
     The gateway retries providers. This client asks once more when a connection broke or fell silent after the question
-    was sent, and tries to reach the gateway for `patience_s` [s]: one that restarts is worth the wait. Before its first
-    question, and after a connection was lost, it asks for the gateway's health: a peer that accepts connections and is
-    gone is found out within seconds, and a gateway of ours tells how often it sends a byte while its model thinks.
+    was sent, and tries to reach the gateway for `patience_s` [s], also from then on: one that restarts is worth the
+    wait. Before its first question, and after a connection was lost, it asks for the gateway's health: a peer that
+    accepts connections and is gone is found out within seconds, since the second silence in a row ends the wait, and a
+    gateway of ours tells how often it sends a byte while its model thinks.
     """
 
     def __init__(self, url: str, agent: str, key: Secret | str | None = None, patience_s: float = 0.5) -> None:
@@ -115,14 +116,14 @@ class GatewayClient:
     ) -> httpx2.Response:
         url = f"{self._url}/v1/chat/completions"
         began = time.monotonic()
-        patient_until = began + self._patience_s
-        lost = 0
+        lost = silences = 0
+        """Answers that were lost, and checks in a row to which the gateway was silent."""
         while True:
             asked = False
             try:
                 if not self._reached:
                     await self._check_health()
-                asked = True
+                asked, silences = True, 0
                 # Anew for each try: it may be the clock of who signs that was wrong.
                 signed = {**self._credential(), **headers, **_granted(grant), KEEPALIVE_HEADER: "1"}
                 async with self._http.stream("POST", url, json=body, headers=signed) as response:
@@ -133,12 +134,18 @@ class GatewayClient:
                     return answer
             except httpx2.TransportError as error:
                 self._reached = False
-                # Once it was asked, a connection that broke may have cost an answer. Nobody listens, or it went before
-                # that: it may be restarting. Whoever is silent to the check is none that will come back soon.
-                silent = isinstance(error, httpx2.TimeoutException)
-                absent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout) or not (asked or silent)
-                lost += not absent
-                if lost > 1 or (absent and time.monotonic() >= patient_until):
+                # Nobody listens, or the check broke off: it may be restarting. One that is silent to the check may be
+                # busy, or be gone. A connection that broke once the question was sent may have cost an answer.
+                absent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
+                if asked and not absent:
+                    lost += 1
+                    # However long its model had thought, the gateway has as long to restart.
+                    began = time.monotonic()
+                elif isinstance(error, httpx2.TimeoutException) and not absent:
+                    silences += 1
+                else:
+                    absent = True
+                if lost > 1 or silences > 1 or (absent and time.monotonic() >= began + self._patience_s):
                     raise ModelUnavailableError(
                         f"no connection to the gateway at {self._url} ({type(error).__name__}: {error}); "
                         "start it, or set QUARTET_GATEWAY_URL to where it listens"

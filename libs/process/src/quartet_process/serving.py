@@ -37,25 +37,39 @@ TICK_S = 1.0
 
 
 def listen(host: str, port: int, *, setting: str = "QUARTET_PORT") -> socket.socket:
-    """Return a listening TCP socket at `host`; port 0 takes a free one.
+    """Return a listening TCP socket at `host`, whose connections wait until it is served; otherwise as `bind`."""
+    listener = bind(host, port, setting=setting)
+    with _usable(listener, host, port, setting):
+        listener.listen(BACKLOG)
+    return listener
+
+
+def bind(host: str, port: int, *, setting: str = "QUARTET_PORT") -> socket.socket:
+    """Return a bound TCP socket at `host`, whose connections are refused until it is served; port 0 takes a free one.
 
     Raises:
-        ListenError: The port cannot be bound; the text names `setting`, where a person chooses it.
+        ListenError: The port cannot be used; the text names `setting`, where a person chooses it.
     """
     # With the protocol named, asyncio turns Nagle's algorithm off; else each answer waits 40 ms for a delayed ACK.
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
+    with _usable(listener, host, port, setting):
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
-        listener.listen(BACKLOG)
+    return listener
+
+
+@contextlib.contextmanager
+def _usable(listener: socket.socket, host: str, port: int, setting: str) -> Generator[None]:
+    """Close `listener` and raise ListenError when it cannot be used."""
+    try:
+        yield
     except OSError as error:
         listener.close()
         raise ListenError(
             f"port {port} of {host} cannot be used: {error.strerror or error}; end the process that listens there, or "
             f"choose another port with {setting} (0 takes a free one)"
         ) from error
-    return listener
 
 
 def url_of(listener: socket.socket) -> str:
@@ -224,6 +238,11 @@ class _Server(uvicorn.Server):
         except SystemExit:
             # uvicorn's way to say that the application's lifespan failed, whose error it has logged.
             raise ServingError("the application of the HTTP server did not start; the log says why") from None
+        except OSError as error:
+            # A port that was only bound can be taken by another process that binds and listens.
+            raise ServingError(
+                f"another process listens at the port of the HTTP server by now ({error.strerror or error}); end it"
+            ) from error
         self._started.set()
 
     async def main_loop(self) -> None:

@@ -17,7 +17,7 @@ from quartet_gateway.models import choose_models
 from quartet_gateway.settings import ProviderKeys, Settings
 from quartet_gateway.task_grants import TaskGrants
 from quartet_process import load_settings, metrics_secret, require_credential, run_process, write_ready_file
-from quartet_process.serving import HttpServer, listen
+from quartet_process.serving import HttpServer, bind
 from quartet_process.signatures import PublicKeys
 
 log = logging.getLogger("quartet_gateway")
@@ -29,7 +29,8 @@ def main() -> int:
 
 
 async def _serve(settings: Settings, stop: asyncio.Event) -> None:
-    with listen(settings.host, settings.port) as listener:
+    # Refused until it can answer: to a caller that waits for its health, silence is the end, and LiteLLM takes seconds.
+    with bind(settings.host, settings.port) as listener:
         keys, token = settings.caller_keys(), metrics_secret(settings, settings.host)
         first = keys[0][0] if keys else None
         require_credential(settings.host, first, "gateway_key", what="the gateway", anonymous=settings.allow_anonymous)
