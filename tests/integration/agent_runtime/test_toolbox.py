@@ -1,12 +1,15 @@
 """The toolbox against real MCP servers over streamable HTTP."""
 
 import asyncio
+import socket
 from urllib.parse import urlsplit
 
 import pytest
 
 from quartet_agent_runtime import Cause, Toolbox, ToolSpec, ToolsUnavailableError, failure
 from quartet_agent_runtime import _toolbox as toolbox
+from quartet_agent_runtime._server import Server
+from quartet_agent_runtime.errors import ServerUnavailableError
 from quartet_benchmarks.chaos.tcp_proxy import TcpProxy
 
 PATIENCE_S = 60.0
@@ -109,6 +112,36 @@ async def test_a_server_that_is_down_is_named_with_the_remedy(free_port, progres
         assert not outcome.interrupted
         with pytest.raises(ToolsUnavailableError, match="'arm'"):
             await tools.list()
+
+
+async def test_nobody_is_asked_any_more_once_the_tools_cannot_be_listed(free_port, monkeypatch):
+    """The servers are asked together, and the first that is given up ends it for all of them."""
+    monkeypatch.setattr(toolbox, "RESTART_S", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        servers = {
+            "arm": f"http://127.0.0.1:{free_port}/mcp",
+            "legs": f"http://127.0.0.1:{silent.getsockname()[1]}/mcp",
+        }
+        async with Toolbox(servers, "g", ["arm__add", "legs__walk"], PATIENCE_S) as tools:
+            with pytest.raises(ToolsUnavailableError, match="'arm'"):
+                await tools.list()
+            running = asyncio.all_tasks()
+            assert "mcp-legs" in {task.get_name() for task in running}
+            assert [name for task in running if (name := task.get_coro().__qualname__).startswith("Toolbox.")] == []
+
+
+@pytest.mark.parametrize("turns", range(8))
+async def test_a_session_that_is_closed_by_two_at_once_is_closed(free_port, turns):
+    """Whoever fails to open it closes it, also while its toolbox is left."""
+    server = Server("arm", f"http://127.0.0.1:{free_port}/mcp", "g")
+    opening = asyncio.create_task(server.list())
+    await asyncio.sleep(0)
+    await asyncio.wait([task for task in asyncio.all_tasks() if task.get_name() == "mcp-arm"])
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    await server.close()
+    with pytest.raises(ServerUnavailableError):
+        await opening
 
 
 async def test_a_tool_that_no_server_has(host):

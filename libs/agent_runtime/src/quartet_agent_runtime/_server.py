@@ -99,16 +99,17 @@ class Server:
             )
 
     async def close(self) -> None:
-        """End the session and wait until its task is gone."""
+        """End the session and wait until its task is gone, also where somebody else ends it just now."""
         await self._heartbeats.close()
         self._close.set()
         self._session = None
-        if self._owner is not None:
-            done, _ = await asyncio.wait({self._owner}, timeout=CANCEL_GRACE_S)
+        if (owner := self._owner) is not None:
+            done, _ = await asyncio.wait({owner}, timeout=CANCEL_GRACE_S)
             if not done:
-                self._owner.cancel()
-            await asyncio.gather(self._owner, return_exceptions=True)
-            self._owner = None
+                owner.cancel()
+            await asyncio.gather(owner, return_exceptions=True)
+            if self._owner is owner:
+                self._owner = None
 
     async def _open(self) -> "ClientSession":
         async with self._opening:
@@ -118,15 +119,16 @@ class Server:
             self._close.clear()
             self._status = None
             ready: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
-            self._owner = asyncio.create_task(self._own(ready), name=f"mcp-{self.name}")
+            owner = asyncio.create_task(self._own(ready), name=f"mcp-{self.name}")
+            self._owner = owner
             done, _ = await asyncio.wait(
-                {self._owner, ready}, timeout=HANDSHAKE_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED
+                {owner, ready}, timeout=HANDSHAKE_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED
             )
-            if ready in done and not self._owner.done():
+            if ready in done and not owner.done():
                 self._session = ready.result()
                 return self._session
             ready.cancel()
-            why = f"no answer within {HANDSHAKE_TIMEOUT_S:.0f} s" if not done else self._why()
+            why = f"no answer within {HANDSHAKE_TIMEOUT_S:.0f} s" if not done else self._why(owner)
             await self.close()
             raise ServerUnavailableError(
                 f"MCP server '{self.name}' at {self.url} cannot be used: {why}. Start it or correct QUARTET_SERVERS; "
@@ -175,18 +177,19 @@ class Server:
         from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED
 
-        assert self._owner is not None
+        owner = self._owner
+        assert owner is not None
         call = asyncio.ensure_future(work)
         try:
-            await asyncio.wait({call, self._owner}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({call, owner}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             await self._cancel(call)
             raise
         if not call.done():
-            lost = self._owner.done()
+            lost = owner.done()
             await self._cancel(call)
             if lost:
-                raise self._lost(what)
+                raise self._lost(what, owner)
             raise CallTimeoutError(
                 f"MCP server '{self.name}' gave no result of {what} within {timeout_s:.0f} s; it was canceled. "
                 "Its effect is not known: look at the world before doing it again"
@@ -195,23 +198,23 @@ class Server:
             return call.result()
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
-                raise self._lost(what) from error
+                raise self._lost(what, owner) from error
             if self._status in {401, 403}:
                 raise ServerRefusedError(
                     f"MCP server '{self.name}' refused the grant (HTTP {self._status}); it may have expired"
                 ) from error
             raise ServerRefusedError(f"MCP server '{self.name}': {error}") from error
         except asyncio.CancelledError:
-            raise self._lost(what) from None
+            raise self._lost(what, owner) from None
         except Exception as error:
             # The client raises plain RuntimeError for results that do not fit the tool's schema.
             raise ServerRefusedError(f"MCP server '{self.name}': {type(error).__name__}: {error}") from error
 
-    def _lost(self, what: str) -> ServerLostError:
+    def _lost(self, what: str, owner: "asyncio.Task[None]") -> ServerLostError:
         self._session = None
         return ServerLostError(
-            f"MCP server '{self.name}' at {self.url} was lost during {what} ({self._why()}). Its effect is not known: "
-            "look at the world before doing it again. Restart the server; the next call connects again"
+            f"MCP server '{self.name}' at {self.url} was lost during {what} ({self._why(owner)}). Its effect is not "
+            "known: look at the world before doing it again. Restart the server; the next call connects again"
         )
 
     async def _cancel(self, call: "asyncio.Future[Any]") -> None:
@@ -222,13 +225,13 @@ class Server:
         if call.done() and not call.cancelled():
             call.exception()
 
-    def _why(self) -> str:
-        """Return why the owning task ended."""
-        if self._owner is None or not self._owner.done():
+    def _why(self, owner: "asyncio.Task[None]") -> str:
+        """Return why `owner`, the task of the session, ended."""
+        if not owner.done():
             return "connection closed"
         if self._status in {401, 403}:
             return f"HTTP {self._status}, it refused the grant"
-        error = None if self._owner.cancelled() else self._owner.exception()
+        error = None if owner.cancelled() else owner.exception()
         while isinstance(error, BaseExceptionGroup):
             error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
         status = f", HTTP {self._status}" if self._status else ""

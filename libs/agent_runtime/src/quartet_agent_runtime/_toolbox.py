@@ -76,7 +76,14 @@ class Toolbox:
             raise ToolsUnavailableError(
                 f"no URL for MCP server {', '.join(unknown)}; QUARTET_SERVERS has: {', '.join(self._servers) or 'none'}"
             )
-        listings = await asyncio.gather(*(self._list_server(name) for name in needed))
+        asked = [asyncio.create_task(self._list_server(name)) for name in needed]
+        try:
+            listings = await asyncio.gather(*asked)
+        finally:
+            # The first that is given up ends it for the others too: none may open a session after this toolbox is left.
+            for one in asked:
+                one.cancel()
+            await asyncio.gather(*asked, return_exceptions=True)
         found = {f"{name}{SEPARATOR}{spec.name}": spec for name, specs in listings for spec in specs}
         if missing := [name for name in self._shown if name not in found]:
             raise ToolsUnavailableError(
