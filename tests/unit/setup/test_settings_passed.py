@@ -1,7 +1,12 @@
 """Every setting of every process can be set where it is deployed, or there is a reason why not."""
 
+import asyncio
+import json
+import logging
 import os
 import re
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +22,7 @@ from quartet_deployment import AGENTS, SERVERS
 from quartet_gateway.settings import Settings as GatewaySettings
 from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_perception.settings import PerceptionSettings
+from quartet_process import run_process
 from quartet_scripted_model.settings import Settings as ScriptedModelSettings
 from quartet_simulation.settings import Settings as SimulationSettings
 from quartet_stop.settings import Settings as StopSettings
@@ -128,22 +134,31 @@ def test_every_setting_is_passed_on_or_there_is_a_reason(service: str) -> None:
     assert missing == set(), f"pass it on to {service} in docker-compose.yml, or say above why not"
 
 
-def defaults_in(text: str) -> str:
-    """What compose makes of `text` where nothing is set: ${NAME:-default}, which may hold another one."""
-    while (inner := re.sub(r"\$\{[A-Z0-9_]+(?::?-([^${}]*))?\}", lambda found: found[1] or "", text)) != text:
+def resolved(text: str, given: Mapping[str, str]) -> str:
+    """What compose makes of `text` where only `given` is set: ${NAME:-default}, which may hold another one."""
+
+    def value(found: re.Match[str]) -> str:
+        return given.get(found[1]) or found[2] or ""
+
+    while (inner := re.sub(r"\$\{([A-Z0-9_]+)(?::?-([^${}]*))?\}", value, text)) != text:
         text = inner
     assert "${" not in text, "neither a default nor nothing"
     return text
+
+
+def set_environment(monkeypatch: pytest.MonkeyPatch, service: str, given: Mapping[str, str]) -> None:
+    """Let this process have what compose gives to `service` where only `given` is set."""
+    for name in [name for name in os.environ if name.startswith("QUARTET_")]:
+        monkeypatch.delenv(name)
+    for name, value in services()[service]["environment"].items():
+        monkeypatch.setenv(name, resolved(str(value), given))
 
 
 @pytest.mark.parametrize("service", CLASSES)
 def test_every_process_takes_what_compose_gives_it_where_nothing_is_set(
     service: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [name for name in os.environ if name.startswith("QUARTET_")]:
-        monkeypatch.delenv(name)
-    for name, value in services()[service]["environment"].items():
-        monkeypatch.setenv(name, defaults_in(str(value)))
+    set_environment(monkeypatch, service, {})
     made = [kind() for kind in CLASSES[service]]
     if service == "orchestrator":
         assert isinstance(made[0], OrchestratorSettings)
@@ -153,9 +168,40 @@ def test_every_process_takes_what_compose_gives_it_where_nothing_is_set(
         assert (made[0].scenario, made[0].faults, made[0].metrics_port) == (None, frozenset(), 9093)
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("given", [{}, {"QUARTET_LOG_FORMAT": "text", "QUARTET_LOG_LEVEL": "DEBUG"}], ids=str)
+@pytest.mark.parametrize("service", sorted(CLASSES.keys() - {"cli"}))
+def test_a_container_logs_json_unless_text_is_chosen(
+    service: str,
+    given: dict[str, str],
+    terminal: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Also where it has a terminal (`docker compose run`): what collects the logs reads JSON."""
+    set_environment(monkeypatch, service, given)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+
+    async def serve(_settings: Any, _stop: asyncio.Event) -> None:
+        logging.getLogger("quartet_x").info("it works")
+        logging.getLogger("quartet_x").debug("a detail")
+
+    assert run_process(service, CLASSES[service][0], serve) == 0  # type: ignore[type-var]
+    lines = capsys.readouterr().err.splitlines()
+    if given:
+        assert [line.split(" ", 1)[1] for line in lines] == [
+            *([f"{service} DEBUG Using selector: EpollSelector"] if len(lines) > 2 else []),
+            f"{service} INFO it works",
+            f"{service} DEBUG a detail",
+        ]
+    else:
+        (line,) = map(json.loads, lines)
+        assert line.items() >= {"level": "INFO", "process": service, "message": "it works"}.items()
+
+
 def test_the_simulation_s_container_has_the_folder_in_which_its_robot_file_and_model_are() -> None:
     told = services()["simulation"]
-    assert defaults_in(told["environment"]["QUARTET_SIMULATION_ROBOT_FILE"]) == ""
+    assert resolved(told["environment"]["QUARTET_SIMULATION_ROBOT_FILE"], {}) == ""
     mounted = {str(one).rpartition("}")[2] for one in told["volumes"]}
     assert ":/site:ro" in mounted
     assert {str(one).rpartition("}")[2] for one in services()["nav2"]["volumes"]} >= {":/site:ro"}
