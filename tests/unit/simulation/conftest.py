@@ -127,6 +127,13 @@ def studio() -> Simulation:
 
 
 @pytest.fixture(scope="session")
+def flat() -> Simulation:
+    sim = Simulation("flat", 0)
+    yield sim
+    sim.close()
+
+
+@pytest.fixture(scope="session")
 def hands():
     """Hands(sim): drives, picks and places by ground truth."""
     return Hands

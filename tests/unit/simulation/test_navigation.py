@@ -66,6 +66,17 @@ def test_a_robot_too_near_to_a_thing_to_turn_backs_up_and_drives_around_it(home,
     assert (x, y) == pytest.approx((6.68, 5.4), abs=0.02)
 
 
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_drive_that_begins_before_the_jamb_of_a_door_touches_nothing(flat, hands, side):
+    flat.reset("flat", 0)
+    yaw = math.pi if side > 0 else 0.0
+    # The body overlaps the jamb by 4 cm: on the straight way through the door its corner would graze it.
+    flat.put_robot(4.0 + side * 0.46, 2.0 - side * 0.185, yaw)
+    goal = hands(flat).drive_to(4.0 - side, 2.0, yaw)
+    assert goal.status == "SUCCEEDED", goal.error_text
+    assert flat.truth()["fixed_contacts"] == []
+
+
 def test_spin_drive_and_backup_move_as_told(studio, hands):
     studio.reset("studio", 0)
     studio.put_robot(-0.6, -0.4, 0.3)

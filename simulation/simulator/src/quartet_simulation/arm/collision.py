@@ -21,6 +21,8 @@ BASE_MARGIN = 0.015
 OTHERS_MARGIN = 0.15
 """Distance that a moving base keeps from other robots, which may move as well [m]: at full speed two that drive towards
 each other stop within it, after both have seen it."""
+MEASURED_WITHIN = 0.25
+"""Up to this far around a moving base distances are measured [m]."""
 Mode = Literal["arm", "base"]
 
 
@@ -70,13 +72,15 @@ class CollisionWorld:
         self._held: str | None = None
         self._held_in_tool = np.eye(4)
         self._held_adr = -1
+        self._kept = model.geom_margin.copy()
+        """Distance that each geom keeps from others [m]."""
         if mode == "base":
             robots = (self.model.geom_group == ROBOT_GROUP) & (self.model.geom_contype != 0)
             others = robots & (self.model.geom_contype == STATIC)
             robot = robots & ~others
             self.model.geom_conaffinity[robot] = STATIC | OBJECT
-            self.model.geom_margin[robot] = BASE_MARGIN
-            self.model.geom_margin[others] = OTHERS_MARGIN
+            self.model.geom_margin[robot] = MEASURED_WITHIN
+            self._kept[robot], self._kept[others] = BASE_MARGIN, OTHERS_MARGIN
             self._masks_changed()
 
     def load(self, qpos: np.ndarray) -> None:
@@ -176,9 +180,12 @@ class CollisionWorld:
                     return name
         return None
 
-    def depth(self) -> float:
-        """How far the robot is into something, margin included [m]; 0 when it touches nothing."""
-        return max((margin - distance for _, _, distance, margin in self._touches()), default=0.0)
+    def room(self) -> float:
+        """How far each part can move before it is nearer to something than it may be [m].
+
+        At most MEASURED_WITHIN; negative where it is too near already.
+        """
+        return min((distance - kept for _, _, distance, kept in self._near()), default=MEASURED_WITHIN)
 
     def kind_of_contact(self) -> str:
         """Return what the present state touches first: "static", "object" or "self"; "static" if nothing."""
@@ -189,6 +196,11 @@ class CollisionWorld:
 
     def _touches(self, first: bool = False) -> list[tuple[int, int, float, float]]:
         """Contacts that count: two geoms, their distance [m], negative when they overlap, and the one they keep."""
+        found = [one for one in self._near() if one[2] < one[3]]
+        return found[:1] if first else found
+
+    def _near(self) -> list[tuple[int, int, float, float]]:
+        """Return the pairs of geoms whose distance was measured, as `_touches` does."""
         model, data = self.model, self.data
         mujoco.mj_kinematics(model, data)
         if self._held is not None:
@@ -197,17 +209,19 @@ class CollisionWorld:
             mujoco.mju_mat2Quat(data.qpos[self._held_adr + 3 : self._held_adr + 7], held[:3, :3].flatten())
             mujoco.mj_kinematics(model, data)
         mujoco.mj_collision(model, data)
-        found: list[tuple[int, int, float, float]] = []
-        for contact in data.contact[: data.ncon] if data.ncon else ():
-            a, b, distance = contact.geom1, contact.geom2, float(contact.dist)
-            if HELD in (model.geom_contype[a], model.geom_contype[b]) and distance > -HELD_SLACK:
-                continue
-            if self.slack and distance > -self.slack:
-                continue
-            found.append((a, b, distance, float(contact.includemargin)))
-            if first:
-                break
-        return found
+        if not data.ncon:
+            return []
+        geoms, distances = data.contact.geom, data.contact.dist
+        counts = np.ones(len(distances), dtype=bool)
+        if self._held is not None:
+            counts &= (distances <= -HELD_SLACK) | ~(model.geom_contype[geoms] == HELD).any(axis=1)
+        if self.slack:
+            counts &= distances <= -self.slack
+        kept = self._kept[geoms].max(axis=1)
+        return [
+            (int(a), int(b), float(distance), float(keep))
+            for (a, b), distance, keep in zip(geoms[counts], distances[counts], kept[counts], strict=True)
+        ]
 
     def pose(self, body: str) -> np.ndarray:
         """Pose of a body of the robot in map as of the last kinematics, 4x4."""

@@ -47,15 +47,14 @@ class Spin:
         direction = math.copysign(1.0, left)
         if self._ticks % CHECK_EVERY == 0 and abs(left) > 0.02:
             reach = min(abs(left), max(0.12, abs(driver.twist[2]) * LOOK_AHEAD_TIME))
-            for share in (0.5, 1.0):
-                if driver.collides_at((0.0, 0.0, direction * reach * share)):
-                    goal.finish(
-                        "ABORTED",
-                        now,
-                        SpinCode.COLLISION_AHEAD,
-                        f"collision ahead after turning {self._turned:.2f} of {self._target:.2f} rad",
-                    )
-                    return None
+            if driver.blocked_along([(0.0, 0.0, direction * reach)]):
+                goal.finish(
+                    "ABORTED",
+                    now,
+                    SpinCode.COLLISION_AHEAD,
+                    f"collision ahead after turning {self._turned:.2f} of {self._target:.2f} rad",
+                )
+                return None
         self._ticks += 1
         return 0.0, 0.0, direction * min(driver.base.angular_speed, math.sqrt(2 * 1.6 * abs(left)))
 
@@ -99,7 +98,7 @@ class Straight:
             return None
         if self._ticks % CHECK_EVERY == 0:
             reach = min(left, max(0.06, abs(driver.twist[0]) * LOOK_AHEAD_TIME + 0.02))
-            if any(driver.collides_at((self._sign * reach * share, 0.0, 0.0)) for share in (0.5, 1.0)):
+            if driver.blocked_along([(self._sign * reach, 0.0, 0.0)]):
                 goal.finish(
                     "ABORTED",
                     now,

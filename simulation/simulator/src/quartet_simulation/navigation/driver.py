@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +21,15 @@ LINEAR_ACCELERATION, ANGULAR_ACCELERATION = 1.2, 2.5
 CMD_VEL_TIMEOUT = 0.5
 STOPPED = (0.02, 0.03)
 """Below these speeds [m/s, rad/s] the base counts as standing."""
+STEP = 0.02
+"""Distance between two checks of a way where something is near [m]: no corner fits between them."""
+REACH = 0.60
+"""From the robot's middle to its hand [m]: how far a turn moves it."""
+ROUNDING = 1e-4
+NEAREST = -0.010
+"""A robot that has come so much nearer to something than it may be [m] does not go along it any more, but away."""
+FORESEEN = 0.05
+"""Time between two poses of a motion that is looked at beforehand [s]."""
 
 
 class Behaviour(Protocol):
@@ -56,7 +65,7 @@ class BaseDriver:
         self._twist: Twist = (0.0, 0.0, 0.0)
         self._command: tuple[float, Twist] | None = None
         self._loaded_at = -1
-        self._depth_here = 0.0
+        self._room_here = 0.0
 
     @property
     def goal(self) -> Goal | None:
@@ -111,8 +120,8 @@ class BaseDriver:
         vx, vy, wz = self.physics.base_twist()
         return math.hypot(vx, vy) < STOPPED[0] and abs(wz) < STOPPED[1]
 
-    def collides_at(self, offset: Pose) -> bool:
-        """Would the robot touch something at `offset` (in base_footprint) from where it is?
+    def blocked_along(self, way: Sequence[Pose]) -> bool:
+        """Would the robot touch something on its way over poses in base_footprint, from where it is?
 
         A robot that stands too near to something already may still leave it: what counts is that it comes no nearer.
         """
@@ -121,9 +130,35 @@ class BaseDriver:
             self._loaded_at = self.physics.ticks
             checks.load(self.physics.data.qpos)
             checks.attach(self._held())
-            self._depth_here = checks.depth()
-        checks.set_base(*compose(here, offset))
-        return checks.depth() > self._depth_here + 1e-4 if self._depth_here > 0 else checks.colliding()
+            checks.set_base(*here)
+            self._room_here = checks.room()
+        room = self._room_here
+        least = 0.0 if room > 0 else min(room, NEAREST) - ROUNDING
+        before: Pose = (0.0, 0.0, 0.0)
+        for pose in way:
+            dx, dy, turn = pose[0] - before[0], pose[1] - before[1], pose[2] - before[2]
+            length, done = math.hypot(dx, dy) + REACH * abs(turn), 0.0
+            while done < length:
+                # Nothing is met within the room that is measured, so that a free way takes a look or two.
+                done = min(length, done + max(STEP, room))
+                share = done / length
+                checks.set_base(
+                    *compose(here, (before[0] + share * dx, before[1] + share * dy, before[2] + share * turn))
+                )
+                room = checks.room()
+                if room < least:
+                    return True
+            before = pose
+        return False
+
+    def way_of(self, wanted: Twist, duration: float) -> list[Pose]:
+        """Return the poses in base_footprint that the base passes when it goes over to a twist from its present one."""
+        pose, twist, way = (0.0, 0.0, 0.0), self._twist, list[Pose]()
+        for _ in range(math.ceil(duration / FORESEEN)):
+            twist = _limit(twist, wanted, FORESEEN)
+            pose = compose(pose, (twist[0] * FORESEEN, twist[1] * FORESEEN, twist[2] * FORESEEN))
+            way.append(pose)
+        return way
 
     def pose_is_free(self, pose: Pose) -> bool:
         """Would the robot, its arm as it is now, stand free at `pose` in map?"""
@@ -154,13 +189,13 @@ class BaseDriver:
         self.physics.drive(*self._twist)
 
 
-def _limit(now: Twist, wanted: Twist) -> Twist:
+def _limit(now: Twist, wanted: Twist, duration: float = TICK) -> Twist:
     """Move the commanded twist towards the wanted one within the acceleration limits."""
     dx, dy = wanted[0] - now[0], wanted[1] - now[1]
-    length, room = math.hypot(dx, dy), LINEAR_ACCELERATION * TICK
+    length, room = math.hypot(dx, dy), LINEAR_ACCELERATION * duration
     # Braking may be twice as hard as speeding up.
     if math.hypot(*wanted[:2]) < math.hypot(*now[:2]):
         room *= 2
     scale = 1.0 if length <= room else room / length
-    turn = ANGULAR_ACCELERATION * TICK * (2 if abs(wanted[2]) < abs(now[2]) else 1)
+    turn = ANGULAR_ACCELERATION * duration * (2 if abs(wanted[2]) < abs(now[2]) else 1)
     return now[0] + dx * scale, now[1] + dy * scale, now[2] + max(-turn, min(turn, wanted[2] - now[2]))

@@ -289,8 +289,6 @@ class Navigate:
 
         All of it, only moving, only turning; where turning leads no farther, sliding to the side past what blocks.
         """
-        length = math.hypot(*move)
-        reach = max(HORIZON, 0.05 / length if length > 1e-3 else HORIZON)
         choices: list[Allowed] = [(1.0, 0.0, True), (1.0, 0.0, False)]
         slides: list[Allowed] = [(SLIDE_SHARE, turn, turning) for turn in SLIDES for turning in (True, False)]
         turning_helps = abs(spin) > 2.5 * GAP_HEADING
@@ -298,12 +296,8 @@ class Navigate:
         for share, turned, may_turn in choices:
             if not slide and turned:
                 continue
-            dx, dy = _turned(move, share * reach, turned)
-            offset = (dx, dy, spin * HORIZON if may_turn else 0.0)
-            if offset == (0.0, 0.0, 0.0):
-                continue
-            half = (offset[0] / 2, offset[1] / 2, offset[2] / 2)
-            if not driver.collides_at(half) and not driver.collides_at(offset):
+            twist = (*_turned(move, share, turned), spin if may_turn else 0.0)
+            if twist != (0.0, 0.0, 0.0) and not driver.blocked_along(driver.way_of(twist, HORIZON)):
                 # What still rolls forward would touch what the slide is to pass: brake first.
                 fast = turned != 0.0 and math.hypot(*driver.twist[:2]) > SLIDE_FROM
                 return (0.0, 0.0, False) if fast else (share, turned, may_turn)
