@@ -1,8 +1,12 @@
 """Two robots do one task together: they agree over the bus, and each does its errands as a task of its own."""
 
 import asyncio
+import re
 import sys
 import time
+from itertools import combinations
+from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.responses import JSONResponse
@@ -17,9 +21,11 @@ from quartet_orchestrator.tasks.part import has_picked
 from quartet_scripted_model.answer import answer
 from quartet_scripted_model.app import completion
 from quartet_scripted_model.conversation import text_of
+from quartet_site import load_site
 from support.http_server import serve_app
 from support.store import KEYS, command
 
+HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
 CAN, MUG = "red coke can", "blue mug"
 SENTENCE = (
     f"Put the {CAN} from the kitchen on the wooden coffee table "
@@ -39,6 +45,7 @@ async def main(redis_url, gateway_url):
 asyncio.run(main(*sys.argv[1:]))
 """
 """A process that speaks for robots."""
+ESTIMATE = re.compile(r"Soonest done, by an estimate \((\d+) s\)")
 ENDED = (State.SUCCEEDED, State.FAILED, State.CANCELED)
 
 
@@ -177,6 +184,26 @@ async def test_the_team_knows_which_robots_have_picked_up_their_thing(two, worki
         assert [await has_picked(bus, part) for part in parts] == [True, True]
         place.set()
         assert (await client.until_state(task_id, *ENDED)).state is State.SUCCEEDED
+
+
+async def test_the_estimate_takes_the_ways_that_nav2_plans(two, working, model, world):
+    """Nav2 knows a way around between every two areas, 20 m longer than the straight line."""
+    asked = []
+
+    async def get_path(start_x: float, start_y: float, goal_x: float, goal_y: float) -> dict[str, Any]:
+        asked.append({(start_x, start_y), (goal_x, goal_y)})
+        poses = [{"x": x, "y": y, "yaw": 0.0} for x, y in ((start_x, start_y), (start_x, -10.0), (goal_x, goal_y))]
+        return {"ok": True, "error_code": "NONE", "message": "", "poses": poses, "num_poses": 3}
+
+    world.servers["nav2"].tool(get_path)
+    async with two() as client:
+        status = await client.run(SENTENCE, team="cmas")
+    assert status.state is State.SUCCEEDED, status.report
+    areas = [load_site(HOME / "site.yaml").area(name) for name in ("living room", "dining area", "kitchen")]
+    entries = [(area.entry.x, area.entry.y) for area in areas]
+    assert {frozenset(pair) for pair in asked} >= {frozenset(pair) for pair in combinations(entries, 2)}
+    estimates = [float(found[1]) for prompt in model.prompts if (found := ESTIMATE.search(prompt))]
+    assert min(estimates) > 80
 
 
 async def test_a_plan_with_a_conflict_goes_back_with_the_reason_and_nothing_moves(two, working, model, agents):

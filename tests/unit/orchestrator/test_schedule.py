@@ -5,20 +5,12 @@ from random import Random
 
 import pytest
 
-from quartet_orchestrator.tasks.schedule import (
-    DRIVE_S_PER_M,
-    MEETING_MARGIN_S,
-    PICK_S,
-    PLACE_S,
-    Job,
-    Scheduler,
-    Worker,
-    duration,
-    meeting_s,
-    visits,
-)
+from quartet_orchestrator.tasks.course import MEETING_MARGIN_S, PICK_S, PLACE_S, Course, meeting_s
+from quartet_orchestrator.tasks.schedule import ENCOUNTER_S, Job, Scheduler, Worker
+from quartet_orchestrator.tasks.ways import Ways
 
 HANDLING_S = PICK_S + PLACE_S
+WAYS = Ways()
 
 
 def exact(workers, jobs):
@@ -27,7 +19,7 @@ def exact(workers, jobs):
     def end(name, order):
         at, time = workers[name].at, workers[name].ready_s
         for job in order:
-            at, time = jobs[job].end, time + duration(at, jobs[job])
+            at, time = jobs[job].end, time + jobs[job].duration(WAYS, at)
         return time
 
     best = float("inf")
@@ -44,7 +36,7 @@ def test_no_schedule_ends_much_sooner_and_all_jobs_are_in_it(seed):
     def point():
         return rng.uniform(0, 12), rng.uniform(0, 10)
 
-    workers = {"ada": Worker(point()), "bob": Worker(point(), rng.uniform(0, 60))}
+    workers = {"ada": Worker(point()), "bob": Worker(point(), Course(rng.uniform(0, 60)))}
     jobs = {f"thing {number}": Job(point(), point()) for number in range(6)}
     found = Scheduler(workers, jobs).best()
     assert sorted(job for queue in found.queues.values() for job in queue) == sorted(jobs)
@@ -52,10 +44,10 @@ def test_no_schedule_ends_much_sooner_and_all_jobs_are_in_it(seed):
 
 
 def test_a_long_job_is_not_left_for_the_end():
-    jobs = {name: Job((0, 0), (0, 0)) for name in ("a", "b")} | {"far": Job((0, 0), (20, 0))}
+    jobs = {name: Job((0, 0), (0, 0)) for name in ("a", "b")} | {"far": Job((0, 0), (30, 0))}
     found = Scheduler({"ada": Worker((0, 0)), "bob": Worker((0, 0))}, jobs).best()
     assert {"far"} in [set(queue) for queue in found.queues.values()]
-    assert found.end_s == pytest.approx(HANDLING_S + 20 * DRIVE_S_PER_M)
+    assert found.end_s == pytest.approx(HANDLING_S + WAYS.seconds((0, 0), (30, 0)))
 
 
 def test_a_free_robot_begins_only_what_it_may_and_what_goes_together():
@@ -83,7 +75,7 @@ def test_robots_work_in_different_areas_where_that_costs_little():
 def test_a_robot_begins_elsewhere_while_another_one_is_where_its_nearest_job_is():
     jobs = {"here": Job((0, 0), (3, 0), "kitchen", "hall"), "away": Job((4, 0), (7, 0), "hall", "bedroom")}
     for visit, begun in (((), "here"), ((("kitchen", 5.0, 30.0),), "away"), ((("kitchen", 90.0, 110.0),), "here")):
-        workers = {"ada": Worker((0, 0)), "bob": Worker(None, 300.0, visit)}
+        workers = {"ada": Worker((0, 0)), "bob": Worker(None, Course(300.0, visits=visit))}
         assert Scheduler(workers, jobs).best().first(["ada"]) == {"ada": begun}, visit
 
 
@@ -96,10 +88,13 @@ def test_all_robots_work_where_there_is_one_area_only(robots):
 
 def test_how_long_two_robots_are_in_the_same_area():
     job = Job((4, 0), (8, 0), "kitchen", "hall")
-    seen = visits((0, 0), job)
-    assert seen == (("kitchen", 10.0, 10.0 + PICK_S), ("hall", 20.0 + PICK_S, 20.0 + HANDLING_S))
-    assert visits((0, 0), Job((4, 0), (8, 0), "kitchen", "hall", "ada"), "ada") == (("hall", 20.0, 20.0 + PLACE_S),)
-    assert meeting_s(seen, (("kitchen", 20.0, 99.0),)) == pytest.approx(PICK_S - 10.0 + MEETING_MARGIN_S)
+    there, on = WAYS.seconds((0, 0), (4, 0)), WAYS.seconds((4, 0), (8, 0))
+    seen = job.course(WAYS, (0, 0)).visits
+    arrival = there + PICK_S + on
+    assert seen == (("kitchen", there, there + PICK_S), ("hall", arrival, arrival + PLACE_S))
+    held = Job((4, 0), (8, 0), "kitchen", "hall", "ada").course(WAYS, (0, 0), "ada")
+    assert held.visits == (("hall", pytest.approx(held.end_s - PLACE_S), held.end_s),)
+    assert meeting_s(seen, (("kitchen", 20.0, 99.0),)) == pytest.approx(there + PICK_S - 20.0 + MEETING_MARGIN_S)
     assert meeting_s(seen, (("kitchen", 90.0, 99.0), ("bedroom", 0.0, 99.0))) == 0
     assert meeting_s((("", 0.0, 9.0),), (("", 0.0, 9.0),)) == 0, "it is not known where"
 
@@ -120,4 +115,23 @@ def test_what_a_robot_holds_is_its_first_job():
     jobs = {"held": Job((4, 0), (4, 0), held_by="ada"), "other": Job((0, 0), (0, 0))}
     found = Scheduler(workers, jobs).best()
     assert found.queues["ada"][0] == "held"
-    assert duration((0, 0), jobs["held"], "ada") == pytest.approx(4 * DRIVE_S_PER_M + PLACE_S)
+    assert jobs["held"].duration(WAYS, (0, 0), "ada") == pytest.approx(WAYS.seconds((0, 0), (4, 0)) + PLACE_S)
+
+
+def test_a_robot_takes_the_errand_on_whose_way_it_meets_nobody():
+    """Both lie where ada stands; bob is about to come from where one of them goes."""
+    jobs = {"there": Job((0, 0), (12, 0)), "away": Job((0, 0), (0, 12.5))}
+    coming = Job((12, 0), (0, 0)).course(WAYS, (12, 0))
+    for drives, begun, delay in (((), "there", 0.0), (coming.drives, "away", ENCOUNTER_S)):
+        scheduler = Scheduler({"ada": Worker((0, 0)), "bob": Worker((0, 0), Course(300.0, drives))}, jobs)
+        assert scheduler.best().first(["ada"]) == {"ada": begun}
+        assert scheduler.delays(("ada", "there"), ("bob", "")) == (delay, delay)
+
+
+def test_a_robot_that_works_in_the_way_of_another_holds_it_up():
+    jobs = {"through": Job((0, 0), (12, 0)), "in the way": Job((6, 0), (6, 0))}
+    scheduler = Scheduler({"ada": Worker((0, 0)), "bob": Worker((6, 0))}, jobs)
+    assert scheduler.delays(("ada", "through"), ("bob", "in the way")) == (ENCOUNTER_S, 0.0)
+    assert scheduler.best({"ada": "through", "bob": "in the way"}).end_s == pytest.approx(
+        ENCOUNTER_S + jobs["through"].duration(WAYS, (0, 0))
+    )

@@ -7,13 +7,19 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import ValidationError
+
 from quartet_agent_runtime import Image, ToolOutcome
+from quartet_contracts.tools.nav2 import PathResult
 from quartet_orchestrator.observation.client import LOOK, ObserverSessions, ToolReader
 
 POSE = "nav2__get_robot_pose"
+PATH = "nav2__get_path"
 SURROUNDINGS = "perception__get_surroundings"
 MAP = "perception__get_map"
 GRIPPER = "moveit__get_grasp_state"
+Point = tuple[float, float]
+"""x, y [m] in the map frame."""
 CAMERAS = ("front", "arm")
 GRANT_S = 600.0
 PLANAR = ("x", "y", "yaw")
@@ -67,6 +73,17 @@ class RobotMonitor:
     async def pose(self, robot: str) -> Reading:
         """Return the result of get_robot_pose: pose (x, y [m], yaw [rad], map frame) and area."""
         return await self._read(robot, POSE, POSE_FRESH_S)
+
+    async def path(self, robot: str, start: Point, goal: Point) -> tuple[Point, ...]:
+        """Return the way that Nav2 would drive between two points of the map; () when it knows none."""
+        asked = {"start_x": start[0], "start_y": start[1], "goal_x": goal[0], "goal_y": goal[1]}
+        outcome = await self._reader(robot, PATH).call(PATH, asked)
+        try:
+            poses = PathResult.model_validate(outcome.content).poses if outcome.ok else []
+        except ValidationError:
+            # A server of somebody else's may answer anything.
+            return ()
+        return (start, *((pose.x, pose.y) for pose in poses[1:-1]), goal) if len(poses) > 1 else ()
 
     async def _read(self, robot: str, tool: str, fresh_s: float) -> Reading:
         return await self._once((robot, tool), fresh_s, lambda: self._reader(robot, tool).call(tool, {}))

@@ -2,26 +2,21 @@
 
 import functools
 import math
-from collections.abc import Mapping, Sequence, Set
-from itertools import combinations
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import combinations, product
 
 from quartet_orchestrator.tasks.briefs import RobotBrief
+from quartet_orchestrator.tasks.course import PICK_S, PLACE_S, Course, Stop, course
 from quartet_orchestrator.tasks.errands import Errand, Part, TeamState
-from quartet_orchestrator.tasks.schedule import (
-    PICK_S,
-    PLACE_S,
-    Job,
-    Point,
-    Schedule,
-    Scheduler,
-    Worker,
-    drive,
-)
-from quartet_site import inside
+from quartet_orchestrator.tasks.schedule import Job, Schedule, Scheduler, Worker
+from quartet_orchestrator.tasks.ways import Point, Ways
+from quartet_site import SiteFile, inside
 from quartet_teams import Plan
 
 LATE_S = 10.0
 """How much later than by the best schedule all may be moved with a plan, by the estimate [s]."""
+LEAST_LATE_S = 1.0
+"""The same where robots would meet on their ways: those of the better plan need not pass each other [s]."""
 LEAST_BUSY_S = 1.0
 """Least time after which a robot at work counts as free again [s]."""
 AT_SPOT_M = 0.6
@@ -30,12 +25,11 @@ SPOT_APART_M = 1.2
 """A parking pose with another robot nearer than this is taken."""
 RULES = """<sentence>{sentence}</sentence>
 Robots carry objects, one each at a time. The robots that are free get something to do, the others go on meanwhile.
-These are refused at the same time: the same object twice, two objects to the same place, and, if they begin together,
-ways that cross or go in opposite directions. A robot that holds an object brings that one to its place first.
+These are refused at the same time: the same object twice, and two objects to the same place. Ways on which two robots
+would meet are refused where all would be moved sooner without. A robot that holds an object brings that one to its
+place first.
 All is to be moved soon: a plan is refused by which the last object is put down more than {late:g} s later than by the
 best one, as estimated from the ways of all errands that are left and the time that picking and placing take."""
-
-Way = tuple[Point, Point]
 
 
 class HomeScene:
@@ -48,10 +42,12 @@ class HomeScene:
         brief: RobotBrief,
         positions: Mapping[str, Point] | None = None,
         picked: Set[str] = frozenset(),
+        ways: Ways | None = None,
     ) -> None:
         """`robots` are free; `positions` are those of the robots whose pose is known.
 
-        `picked` are the robots at work that have picked up the object of their errand.
+        `picked` are the robots at work that have picked up the object of their errand. `ways` are those between the
+        entries of areas.
         """
         self._state = state
         self.robots = robots
@@ -59,6 +55,7 @@ class HomeScene:
         self._site = brief.site
         self._positions = positions or {}
         self._picked = picked
+        self._ways = ways or Ways()
         self._entries = {area.name: (area.entry.x, area.entry.y) for area in brief.site.areas}
         self._area_of = {place.name: place.area for place in (*brief.site.surfaces, *brief.site.containers)}
 
@@ -67,7 +64,7 @@ class HomeScene:
         told, possible = [self._state.describe()], self._possible()
         if len(self.robots) > 1:
             pairs = list(combinations(possible, 2))
-            apart = [f"{one.thing} + {other.thing}" for one, other in pairs if self._conflict("", one, "", other)]
+            apart = [f"{one.thing} + {other.thing}" for one, other in pairs if _conflict("", one, "", other)]
             near = [f"{one.thing} + {other.thing}" for one, other in pairs if self._areas(one) & self._areas(other)]
             told += [f"Do not go together: {'; '.join(apart)}"] if apart else []
             told += [f"In the same room, so better one after the other: {'; '.join(near)}"] if near else []
@@ -90,12 +87,12 @@ class HomeScene:
         return [errand.action for errand in sorted(self._for(robot), key=lambda one: self._distance(robot, one) or 0.0)]
 
     def complaints(self, plan: Plan) -> Sequence[str]:
-        """Return what is wrong with a plan: names, the same object or place twice, ways that cross, lateness."""
+        """Return what is wrong with a plan: names, the same object or place twice, lateness, as by robots that meet."""
         if not plan and not self._state.running:
             return ["No robot acts in it, and there are objects left to move."]
         wrong: list[str] = []
         valid = {errand.action: errand for errand in self._state.open}
-        begun, beginning = list(self._state.carrying.items()), list[tuple[str, Errand]]()
+        others = list(self._state.carrying.items())
         for robot, action in plan.items():
             if robot not in self.robots:
                 wrong.append(f"There is no robot '{robot}' that is free; valid: {', '.join(self.robots)}.")
@@ -103,10 +100,8 @@ class HomeScene:
                 wrong.append(f"'{action}' is no action of {robot}; valid: {'; '.join(valid)}.")
             else:
                 mine = valid[action]
-                told = [self._conflict(other, theirs, robot, mine, begun=True) for other, theirs in begun]
-                told += [self._conflict(other, theirs, robot, mine) for other, theirs in beginning]
-                wrong += filter(None, told)
-                beginning.append((robot, mine))
+                wrong += filter(None, (_conflict(other, theirs, robot, mine) for other, theirs in others))
+                others.append((robot, mine))
         return wrong or self._held_elsewhere(plan, valid) or self._late(plan, valid)
 
     def parking(self, robot: str) -> str | None:
@@ -152,11 +147,7 @@ class HomeScene:
     def _possible(self) -> list[Errand]:
         """Return the open errands that go with what robots do now."""
         at_work = self._state.carrying.values()
-        return [
-            one
-            for one in self._state.open
-            if not any(self._conflict("", other, "", one, begun=True) for other in at_work)
-        ]
+        return [one for one in self._state.open if not any(_conflict("", other, "", one) for other in at_work)]
 
     def _for(self, robot: str) -> list[Errand]:
         """Return the errands that a robot may do now: that of what it holds, else those of what nobody holds."""
@@ -178,15 +169,28 @@ class HomeScene:
         return wrong
 
     def _late(self, plan: Plan, valid: Mapping[str, Errand]) -> list[str]:
-        """Return how much sooner all could be moved than with a plan, where that is much."""
+        """Return how much sooner all could be moved than with a plan, where that is much or where robots would meet."""
         best = self._best
         later = self._scheduler.best({robot: valid[action].thing for robot, action in plan.items()})
-        if later.end_s - best.end_s <= LATE_S or not best.possible:
+        met = self._meetings(plan, valid)
+        if later.end_s - best.end_s <= (LEAST_LATE_S if met else LATE_S) or not best.possible:
             return []
         return [
-            f"With it, all would be moved after about {later.end_s:.0f} s; it would be after about {best.end_s:.0f} s "
-            f"if {self._told(best)}."
+            f"{met}With it, all would be moved after about {later.end_s:.0f} s; it would be after about "
+            f"{best.end_s:.0f} s if {self._told(best)}."
         ]
+
+    def _meetings(self, plan: Plan, valid: Mapping[str, Errand]) -> str:
+        """Return which robots would meet on their ways with a plan, '' when none would."""
+        begun = [(robot, valid[action]) for robot, action in plan.items()]
+        ways = {robot: f"{errand.area} to {errand.target}" for robot, errand in [*self._state.carrying.items(), *begun]}
+        mine = [(robot, errand.thing) for robot, errand in begun]
+        busy = [(robot, "") for robot in self._state.running]
+        return "".join(
+            f"{one[0]} ({ways.get(one[0], 'parks')}) and {other[0]} ({ways[other[0]]}) would meet on their ways. "
+            for one, other in [*combinations(mine, 2), *product(busy, mine)]
+            if any(self._scheduler.delays(one, other))
+        )
 
     @functools.cached_property
     def _best(self) -> Schedule:
@@ -209,8 +213,9 @@ class HomeScene:
         return Scheduler(
             workers,
             jobs,
+            self._ways,
             lambda robot, thing: thing in allowed[robot],
-            lambda one, other: not self._conflict("", errands[one], "", errands[other]),
+            lambda one, other: not _conflict("", errands[one], "", errands[other]),
         )
 
     def _at_work(self, robot: str, part: Part) -> Worker:
@@ -218,16 +223,15 @@ class HomeScene:
         at = self._positions.get(robot)
         if part.parks_in:
             spot = self._entries[part.parks_in]
-            return Worker(spot, max(LEAST_BUSY_S, drive(at, spot)))
+            drive = course(self._ways, at, [Stop(spot, "", 0.0)])
+            return Worker(spot, Course(max(LEAST_BUSY_S, drive.end_s), drive.drives))
         errand = self._state.by_action(part.action)
         start, end = self._ends(errand)
-        here, there = at and self._area_at(at), self._area_of[errand.target]
-        if robot in self._picked:
-            left = PLACE_S / 2 if here == there else PLACE_S + drive(at, end)
-            return Worker(end, left, ((there, max(0.0, left - PLACE_S), left),))
-        picked = PICK_S / 2 if here == errand.area else PICK_S + drive(at, start)
-        left = picked + drive(start, end) + PLACE_S
-        return Worker(end, left, ((errand.area, max(0.0, picked - PICK_S), picked), (there, left - PLACE_S, left)))
+        stops = [Stop(start, errand.area, PICK_S), Stop(end, self._area_of[errand.target], PLACE_S)]
+        first, *rest = stops[1:] if robot in self._picked else stops
+        if at is not None and self._area_at(at) == first.area:
+            first = Stop(at, first.area, first.work_s / 2)
+        return Worker(end, course(self._ways, at, [first, *rest]))
 
     def _told(self, schedule: Schedule) -> str:
         """Return who does what by a schedule, in words."""
@@ -255,36 +259,18 @@ class HomeScene:
     def _areas(self, errand: Errand) -> set[str]:
         return {errand.area, self._area_of[errand.target]} & self._entries.keys()
 
-    def _conflict(self, one: str, first: Errand, other: str, second: Errand, *, begun: bool = False) -> str:
-        """Return why two errands do not go together, '' when they do.
 
-        With `begun` the first one has been begun before: its robot will be past where the ways meet when the other one
-        has picked up its object, or they meet on the floor, which takes less time than to wait until it is done.
-        """
-        if first.thing == second.thing:
-            return f"{one} and {other} would both take the {first.thing}."
-        if first.target == second.target:
-            return f"{one} and {other} would both put something down at the {first.target}; let one wait."
-        ways = self._way(first), self._way(second)
-        if not begun and ways[0] is not None and ways[1] is not None and cross(ways[0], ways[1]):
-            return (
-                f"The ways of {one} ({first.area} to {first.target}) and {other} ({second.area} to {second.target}) "
-                "cross; let one wait."
-            )
-        return ""
-
-    def _way(self, errand: Errand) -> Way | None:
-        """Return the way with the object, between the entries of two areas; None within one area, or when unknown."""
-        start, end = self._ends(errand)
-        return None if start is None or end is None or start == end else (start, end)
+def _conflict(one: str, first: Errand, other: str, second: Errand) -> str:
+    """Return why two errands do not go together, whoever does them; '' when they do."""
+    if first.thing == second.thing:
+        return f"{one} and {other} would both take the {first.thing}."
+    if first.target == second.target:
+        return f"{one} and {other} would both put something down at the {first.target}; let one wait."
+    return ""
 
 
-def cross(one: Way, other: Way) -> bool:
-    """Whether two straight ways cross inside of both, or are the same in opposite directions."""
-    (a, b), (c, d) = one, other
-    return one == other[::-1] or (_side(a, b, c) * _side(a, b, d) < 0 and _side(c, d, a) * _side(c, d, b) < 0)
-
-
-def _side(a: Point, b: Point, c: Point) -> float:
-    """Return on which side of the line from `a` to `b` the point `c` is: positive to the left."""
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+def ends_of(errands: Iterable[Errand], site: SiteFile) -> list[Point]:
+    """Return the entries of the areas where errands begin and end."""
+    area_of = {place.name: place.area for place in (*site.surfaces, *site.containers)}
+    named = {area for errand in errands for area in (errand.area, area_of[errand.target])}
+    return [(area.entry.x, area.entry.y) for area in site.areas if area.name in named]

@@ -4,32 +4,25 @@ Minimising the makespan of robots with different ways is NP-hard; this inserts e
 moves and swaps errands while that helps, and does so in several orders: exact enough for times that are rough.
 """
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, product
 from random import Random
 
-Point = tuple[float, float]
-"""x, y [m] in the map frame."""
+from quartet_orchestrator.tasks.course import PICK_S, PLACE_S, Course, Stop, course, meeting_s
+from quartet_orchestrator.tasks.ways import Point, Ways, blocks, meet
 
-DRIVE_S_PER_M = 2.5
-"""Time of driving per metre of the straight line between entries, with turns and doors [s/m].
+ENCOUNTER_S = 10.0
+"""How much longer a robot takes that meets another one on its way [s]: they stop, wait and let each other pass.
 
-This and the two below are means of the simulated home with the scripted model (`quartet bench teams`, 24 errands of two
-robots); how they compare with each other matters more than their size.
+Of 25 pairs of drives that began together in the simulated home, the 9 that meet by the estimate lost 8 s a robot, with
+two that were given up; the other 16 lost 0.2 s.
 """
-PICK_S = 25.0
-"""From the entry of an area until an object is held: search, drive-in, grasp [s]."""
-PLACE_S = 17.0
-"""From the entry of an area until an object is put down [s]."""
 MEETING_MOST_S = 20.0
 """Largest cost of two robots that work in the same area at the same time [s]: about every second time one of them
 has to leave it and wait. Less than an errand takes, so that all robots work where there is one area only."""
 MEETING_WEIGHT = 0.1
 """Weight of the sum of all meetings beside the longest one: robots wait at the same time."""
-MEETING_MARGIN_S = 10.0
-"""How far apart two visits of an area must be at least for the estimate to be sure that they do not meet [s]."""
 DRIVE_WEIGHT = 0.05
 """Weight of the sum of all robots' work beside the end of the last: of plans that end together, the shorter ways."""
 IMPOSSIBLE_S = 1e6
@@ -38,10 +31,10 @@ ORDERS = 6
 MOST_TRIED = 5_000
 """Schedules that are compared, in all of them, before the best so far is taken."""
 
-Visit = tuple[str, float, float]
-"""Area, and from when until when a robot works in it [s]."""
 Queues = dict[str, tuple[str, ...]]
 """Errands of each robot, in order."""
+Begun = tuple[str, str]
+"""A robot and the job that it begins now; '' for what it does already."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +48,38 @@ class Job:
     held_by: str = ""
     """The robot that holds the object already."""
 
+    def stops(self, robot: str = "") -> tuple[Stop, ...]:
+        """Return where a robot works for it."""
+        place = Stop(self.end, self.end_area, PLACE_S)
+        if self.held_by and self.held_by == robot:
+            return (place,)
+        return Stop(self.start, self.start_area, PICK_S), place
+
+    def course(self, ways: Ways, at: Point | None, robot: str = "") -> Course:
+        """Return the course of a robot that stands at `at` and begins it now."""
+        return course(ways, at, self.stops(robot))
+
+    def duration(self, ways: Ways, at: Point | None, robot: str = "") -> float:
+        """Return how long a robot that stands at `at` needs for it [s]."""
+        took = 0.0
+        for stop in self.stops(robot):
+            took += ways.seconds(at, stop.at) + stop.work_s
+            at = stop.at
+        return took
+
 
 @dataclass(frozen=True)
 class Worker:
-    """One robot: where it will be free, and after which time [s]; a position that is not known costs no way."""
+    """One robot: where it will be free, and what it does until then; a position that is not known costs no way."""
 
     at: Point | None
-    ready_s: float = 0.0
-    visits: tuple[Visit, ...] = ()
-    """Where it works until then."""
+    busy: Course = field(default_factory=Course)
+    """Ends at 0 for a robot that is free."""
+
+    @property
+    def ready_s(self) -> float:
+        """When it will be free [s]."""
+        return self.busy.end_s
 
 
 @dataclass(frozen=True)
@@ -86,6 +102,7 @@ class Scheduler:
     Args:
         workers: robots by name; those with `ready_s` 0 are free and begin their first job now.
         jobs: errands by name.
+        ways: of the site.
         may_begin: whether a free robot may do a job now.
         together: whether two jobs may begin together.
     """
@@ -94,12 +111,15 @@ class Scheduler:
         self,
         workers: Mapping[str, Worker],
         jobs: Mapping[str, Job],
+        ways: Ways | None = None,
         may_begin: Callable[[str, str], bool] = lambda _robot, _job: True,
         together: Callable[[str, str], bool] = lambda _one, _other: True,
     ) -> None:
-        self._workers, self._jobs = workers, jobs
+        self._workers, self._jobs, self._ways = workers, jobs, ways or Ways()
         self._may_begin, self._together = may_begin, together
         self._times: dict[tuple[str, tuple[str, ...]], float] = {}
+        self._courses: dict[tuple[str, str], Course] = {}
+        self._delays: dict[tuple[Begun, Begun], tuple[float, float]] = {}
         self._allowed: dict[tuple[str, str], bool] = {}
         self._waits_until: dict[str, float] = {}
         self._tried = 0
@@ -129,8 +149,18 @@ class Scheduler:
             found.append(self._improved(begun, bound))
             rng.shuffle(order)
         best = min(found, key=self._cost)
-        end_s = max((self._time(robot, queue) for robot, queue in best.items()), default=0.0)
+        end_s = max(self._end_times(best).values(), default=0.0)
         return Schedule(best, end_s, possible=self._cost(best) < IMPOSSIBLE_S)
+
+    def delays(self, one: Begun, other: Begun) -> tuple[float, float]:
+        """Return how much later each of two robots is done since they meet on their ways [s]; 0 for none."""
+        if (one, other) not in self._delays:
+            mine, theirs = self._course(*one), self._course(*other)
+            met = any(meet(drive, way) for drive, way in product(mine.drives, theirs.drives))
+            waits = met or any(blocks(stay, drive) for stay, drive in product(theirs.stays, mine.drives))
+            keeps = met or any(blocks(stay, drive) for stay, drive in product(mine.stays, theirs.drives))
+            self._delays[one, other] = ENCOUNTER_S * waits, ENCOUNTER_S * keeps
+        return self._delays[one, other]
 
     def _waiting(self, fixed: Mapping[str, str]) -> dict[str, float]:
         """Return until when each free robot waits that begins nothing: until the first of the others is done."""
@@ -172,24 +202,46 @@ class Scheduler:
                 yield {**queues, robot: (*queue[:place], name, *queue[place:])}
 
     def _cost(self, queues: Queues) -> float:
-        times = {robot: self._time(robot, queue) for robot, queue in queues.items()}
+        times = self._end_times(queues)
         work = sum(time - self._workers[robot].ready_s for robot, time in times.items())
         return max(times.values(), default=0.0) + DRIVE_WEIGHT * work + self._meetings(queues)
 
-    def _meetings(self, queues: Queues) -> float:
-        """Return what it costs that robots begin in each other's areas, or may not begin so at all [s]."""
-        free = {
+    def _begun(self, queues: Queues) -> dict[str, str]:
+        """Return the job that each free robot begins now."""
+        return {
             robot: queue[0]
             for robot, queue in queues.items()
             if queue and self._workers[robot].ready_s <= 0 and robot not in self._waits_until
         }
+
+    def _end_times(self, queues: Queues) -> dict[str, float]:
+        """Return when each robot has done its jobs, where it meets others on the way included [s]."""
+        times = {robot: self._time(robot, queue) for robot, queue in queues.items()}
+        begun = list(self._begun(queues).items())
+        busy = [(robot, "") for robot, worker in self._workers.items() if worker.ready_s > 0]
+        for one, other in [*combinations(begun, 2), *product(begun, busy)]:
+            for (robot, _), delay in zip((one, other), self.delays(one, other), strict=True):
+                times[robot] += delay
+        return times
+
+    def _meetings(self, queues: Queues) -> float:
+        """Return what it costs that robots begin in each other's areas, or may not begin so at all [s]."""
+        free = self._begun(queues)
         cost = sum(IMPOSSIBLE_S for robot, job in free.items() if not self._may(robot, job))
         cost += sum(IMPOSSIBLE_S for one, other in combinations(free.values(), 2) if not self._together(one, other))
-        visited = [visits(self._workers[robot].at, self._jobs[job], robot) for robot, job in free.items()]
-        busy = [worker.visits for worker in self._workers.values() if worker.ready_s > 0]
+        visited = [self._course(robot, job).visits for robot, job in free.items()]
+        busy = [worker.busy.visits for worker in self._workers.values() if worker.ready_s > 0]
         pairs = [*combinations(visited, 2), *product(visited, busy)]
         meetings = [min(MEETING_MOST_S, meeting_s(one, other)) for one, other in pairs]
         return cost + max(meetings, default=0.0) + MEETING_WEIGHT * sum(meetings)
+
+    def _course(self, robot: str, job: str) -> Course:
+        """Return the course of a job that a robot begins now; '' is what it does already."""
+        if not job:
+            return self._workers[robot].busy
+        if (robot, job) not in self._courses:
+            self._courses[robot, job] = self._jobs[job].course(self._ways, self._workers[robot].at, robot)
+        return self._courses[robot, job]
 
     def _may(self, robot: str, job: str) -> bool:
         key = robot, job
@@ -207,37 +259,5 @@ class Scheduler:
                 *earlier, last = queue
                 begin = max(self._time(robot, tuple(earlier)), self._waits_until.get(robot, 0.0))
                 at = self._jobs[earlier[-1]].end if earlier else self._workers[robot].at
-                self._times[key] = begin + duration(at, self._jobs[last], robot)
+                self._times[key] = begin + self._jobs[last].duration(self._ways, at, robot)
         return self._times[key]
-
-
-def duration(at: Point | None, job: Job, robot: str = "") -> float:
-    """Return how long a robot that stands at `at` needs for a job [s]."""
-    if job.held_by and job.held_by == robot:
-        return drive(at, job.end) + PLACE_S
-    return drive(at, job.start) + PICK_S + drive(job.start, job.end) + PLACE_S
-
-
-def visits(at: Point | None, job: Job, robot: str = "") -> tuple[Visit, ...]:
-    """Return where and when a robot that stands at `at` works for a job that it begins now."""
-    whole = duration(at, job, robot)
-    place = (job.end_area, whole - PLACE_S, whole)
-    if job.held_by and job.held_by == robot:
-        return (place,)
-    there = drive(at, job.start)
-    return (job.start_area, there, there + PICK_S), place
-
-
-def meeting_s(one: Sequence[Visit], other: Sequence[Visit]) -> float:
-    """Return for how long two robots may be in the same area [s], with a margin for what estimates are off."""
-    return sum(
-        max(0.0, min(end, end_there) - max(begin, begin_there) + MEETING_MARGIN_S)
-        for area, begin, end in one
-        for area_there, begin_there, end_there in other
-        if area and area == area_there
-    )
-
-
-def drive(start: Point | None, end: Point | None) -> float:
-    """Return the time of a way [s]; 0 when one end is not known."""
-    return 0.0 if start is None or end is None else DRIVE_S_PER_M * math.dist(start, end)

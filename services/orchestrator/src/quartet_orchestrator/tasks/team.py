@@ -1,10 +1,12 @@
 """Run of a task that all robots do together: they agree on errands step by step, and each does its own as a task."""
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import secrets
 import time
+from itertools import combinations
 from typing import Literal
 
 from quartet_bus import BusUnavailableError, LeaseEpoch, LeaseLostError, NoAnswerError, TaskDelivery
@@ -41,9 +43,9 @@ from quartet_orchestrator.tasks.errands import ErrandSplit, Part, TeamState, par
 from quartet_orchestrator.tasks.interruptions import SHUT_DOWN, Interruptions
 from quartet_orchestrator.tasks.part import has_picked, read_end, share
 from quartet_orchestrator.tasks.run import RunContext
-from quartet_orchestrator.tasks.scene import HomeScene
-from quartet_orchestrator.tasks.schedule import Point
+from quartet_orchestrator.tasks.scene import HomeScene, ends_of
 from quartet_orchestrator.tasks.speech import Speech
+from quartet_orchestrator.tasks.ways import Line, Point, Ways
 from quartet_process import tracing
 from quartet_teams import PLANNER, Answer, Discussion, Prompts, TeamError, Window, make_team
 
@@ -51,6 +53,8 @@ log = logging.getLogger(__name__)
 POLL_S = 0.2
 ABSENT_AFTER_S = 15.0
 """Time for which a robot's servers may be silent before the others go on without it [s]."""
+WAYS_WAIT_S = 15.0
+"""Time limit for the ways between areas; those that are not known by then count as straight."""
 POSES_WAIT_S = 5.0
 """Time limit for the poses of the robots; one that has not answered by then has none for the team."""
 LEFT: dict[RobotState, Literal["ROBOT_STOPPED", "ROBOT_ABSENT", "ROBOT_UNCERTAIN"]] = {
@@ -81,6 +85,7 @@ class TeamRun:
         self._state = TeamState(self._split)
         self._stops = {robot: StopMonitor(context.fleet, robot) for robot in context.fleet.names}
         self._speech = Speech(context.model, context.signer, self._task.task_id, context.settings.model_timeout_s)
+        self._ways = Ways()
         self._heard: list[TeamTurn] = []
         """Turns of an unfinished discussion that another replica has recorded."""
         self._repeats = False
@@ -135,6 +140,7 @@ class TeamRun:
             discussion = Discussion(self._answer, self._tell_refusal)
             plan = await discussion.plan(self._split, PLANNER, self._split.prompt())
             await self._note(TeamErrands(errands=plan))
+        self._ways = await self._learn_ways()
         underway: dict[str, asyncio.Task[TaskStatus]] = {}
         try:
             while True:
@@ -149,6 +155,22 @@ class TeamRun:
                     await self._note_ends(underway)
         finally:
             await _cancel(*underway.values())
+
+    async def _learn_ways(self) -> Ways:
+        """Return the ways between the areas of the errands, as the first robot of the team plans them that answers."""
+        found: list[Line] = []
+
+        async def ask() -> None:
+            for start, end in combinations(ends_of(self._state.errands.values(), self._brief.site), 2):
+                for robot in [name for name in self._context.fleet.names if name not in self._state.left]:
+                    if line := await self._context.monitor.path(robot, start, end):
+                        found.append(line)
+                        break
+
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(WAYS_WAIT_S):
+                await ask()
+        return Ways(found)
 
     async def _assign(self) -> bool:
         """Give errands to the robots that are free; return False when there is nothing to do until a robot is done."""
@@ -176,7 +198,7 @@ class TeamRun:
                 positions[name] = pose["x"], pose["y"]
         await _cancel(*asked.values())
         picked = {name for name, part in self._state.running.items() if await has_picked(self._bus, part.task)}
-        return HomeScene(self._state, robots, self._brief, positions, picked)
+        return HomeScene(self._state, robots, self._brief, positions, picked, self._ways)
 
     async def _clear_ways(self) -> bool:
         """Send the next robot that has nothing to do to a parking pose; return False when none is in the way.
