@@ -25,6 +25,8 @@ SIZES = {
     "arm": (dim.IMAGE_WIDTH, dim.IMAGE_HEIGHT),
     "overhead": (960, 720),
 }
+ROWS_AT_ONCE = 32
+"""Rows of a picture that are computed together, so that all that belongs to them stays in the processor's cache."""
 WIDTH_NOISE, EFFORT_NOISE = 0.0003, 0.4
 
 

@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 from quartet_simulation.names import body_name
 from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.sensors.frames import ROWS_AT_ONCE
 from quartet_simulation.sensors.levels import DepthLevel, StereoCamera
 from quartet_simulation.sensors.noise import generator
 from quartet_simulation.worlds.objects import CATALOGUE, Finish
@@ -51,23 +52,34 @@ class StereoDepth:
             key: seed, name and time of the picture.
         """
         focal = depth.shape[0] / 2 / np.tan(np.radians(self._model.cam_fovy[camera]) / 2)
-        near_to_far = np.maximum(depth, 1e-3)
         unit = np.float32(stereo.focal_px * stereo.baseline_m)
-        # What is out of the world's end is infinitely far, and hides nothing.
-        disparity = np.where(depth > 0, unit / near_to_far, np.float32(0))
-        lost = shadow(disparity, focal * (stereo.colour_offset_m + stereo.baseline_m) / float(unit))
-        lost |= depth < stereo.nearest_m
+        shift = focal * (stereo.colour_offset_m + stereo.baseline_m) / float(unit)
         rng = generator(*key)
-        disparity += np.float32(self._level.subpixel_px) * _window(self._errors, rng, depth.shape)
-        step = np.float32(self._level.step_px)
-        np.round(disparity / step, out=disparity)
-        disparity *= step
+        errors = _window(self._errors, rng, depth.shape)
         chance = self._chance(depth, rgb, focal, camera, data)
-        lost |= _window(self._chances, rng, depth.shape) < chance
+        hole = _window(self._chances, rng, depth.shape) < chance
+        measured = np.empty_like(depth)
+        for top in range(0, depth.shape[0], ROWS_AT_ONCE):
+            some = np.s_[top : top + ROWS_AT_ONCE]
+            ahead = depth[some]
+            # What is out of the world's end is infinitely far, and hides nothing.
+            disparity = np.where(ahead > 0, unit / np.maximum(ahead, np.float32(1e-3)), np.float32(0))
+            lost = hole[some] | shadow(disparity, shift) | (ahead < stereo.nearest_m)
+            measured[some] = self._matched(disparity, errors[some], lost, unit)
+        return measured
+
+    def _matched(self, disparity: np.ndarray, errors: np.ndarray, lost: np.ndarray, unit: np.float32) -> np.ndarray:
+        """Return depth [m] from true disparities [pixels], 0 where it is `lost`; `unit` is their product."""
+        step = np.float32(self._level.step_px)
+        disparity += np.float32(self._level.subpixel_px) * errors
+        disparity /= step
+        np.round(disparity, out=disparity)
+        disparity *= step
         # Beyond one step of disparity there is no depth.
         lost |= disparity < step
         measured = unit / np.maximum(disparity, step)
-        np.round(measured / DEPTH_UNIT, out=measured)
+        measured /= np.float32(DEPTH_UNIT)
+        np.round(measured, out=measured)
         measured *= np.float32(DEPTH_UNIT)
         measured[lost] = 0
         return measured
