@@ -1,5 +1,7 @@
 """The default segmenter on pictures whose geometry is known to the tenth of a millimetre."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -130,6 +132,15 @@ def test_surfaces_are_told_by_height_and_colour(segmenter, new_scene, colours):
     assert segmenter.segment(low, ["table"]) == []
     green = new_scene().table(0.6, TABLE, colours["green"]).view()
     assert segmenter.segment(green, ["table"]) == []
+
+
+def test_a_surface_whose_depth_has_holes_has_its_own_size(segmenter, new_scene):
+    """A stereo camera loses many a pixel of a dark or shiny top; where those are is not known."""
+    view = new_scene().table(0.6, TABLE).view()
+    depth = np.where(np.random.default_rng(3).random(view.depth.shape) < 0.05, np.float32(0), view.depth)
+    found = segmenter.segment(replace(view, depth=depth), ["table"])
+    assert [f.label for f in found] == ["wooden table"]
+    assert (found[0].mask & (depth == 0)).sum() == 0
 
 
 def bin_scene(scene, colour, *, closed=False):

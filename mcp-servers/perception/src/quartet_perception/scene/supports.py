@@ -28,7 +28,7 @@ share, for the pixel to be filled in."""
 class SupportPlane:
     """A connected horizontal plane.
 
-    z: height in the base frame [m]. mask: its pixels on the coarse grid (every second pixel). area: seen [m2].
+    z: height in the base frame [m]. mask: its pixels with depth on the coarse grid (every second one). area: seen [m2].
     low, high: corners of its extent in x, y [m].
     """
 
@@ -59,6 +59,7 @@ class SupportPlanes:
 def find_support_planes(view: View, known_heights: Sequence[float] = ()) -> SupportPlanes:
     """Return the planes of a view; at `known_heights` [m] small visible parts already count."""
     rays = view.rays[::_STRIDE, ::_STRIDE]
+    measured = view.valid[::_STRIDE, ::_STRIDE]
     depth = _without_specks(np.where(view.valid, view.depth, np.float32(0))[::_STRIDE, ::_STRIDE])
     points = rays * depth[..., None] + view.origin
     usable = (depth > 0) & (depth < _MAX_RANGE_M) & (rays[..., 2] < -0.02)
@@ -74,7 +75,7 @@ def find_support_planes(view: View, known_heights: Sequence[float] = ()) -> Supp
         level = usable & (np.abs(z - height) < tolerance) & ~on_plane
         if not level.any():
             continue
-        found = _components(level, flat, points, area, height, known_heights)
+        found = _components(level, flat, measured, points, area, height, known_heights)
         if found:
             planes += found
             low, high = np.min([p.low for p in found], axis=0), np.max([p.high for p in found], axis=0)
@@ -140,12 +141,16 @@ def _peaks(z: NDArray[np.float32], area: NDArray[np.float32]) -> list[float]:
 def _components(
     level: Mask,
     flat: Mask,
+    measured: Mask,
     points: NDArray[np.float32],
     area: NDArray[np.float32],
     height: float,
     known: Sequence[float],
 ) -> list[SupportPlane]:
-    """Return the connected planes among the pixels that are at a height (`level`) and where it is `flat`."""
+    """Return the connected planes among the pixels that are at a height (`level`) and where it is `flat`.
+
+    What was filled in joins a plane and is part of its area; its mask has only what was `measured`.
+    """
     labels, count = ndimage.label(level & flat, structure=np.ones((3, 3)))
     if count == 0:
         return []
@@ -159,7 +164,9 @@ def _components(
     areas = ndimage.sum_labels(area, labels, index=np.arange(1, count + 1))
     planes = []
     for index in np.flatnonzero(areas >= least):
-        mask = labels == index + 1
+        mask = (labels == index + 1) & measured
+        if not mask.any():
+            continue
         xy = points[mask][:, :2].astype(np.float64)
         z = float(np.median(points[mask][:, 2]))
         low, high = np.percentile(xy, 1, axis=0), np.percentile(xy, 99, axis=0)
