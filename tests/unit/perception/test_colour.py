@@ -6,9 +6,11 @@ import pytest
 from quartet_perception.scene.colour import (
     COLOUR_WORDS,
     FULL,
+    balance_by,
     membership_table,
     parse_colours,
     quantised,
+    rather_than_table,
     white_balance,
     words_of_sample,
 )
@@ -65,6 +67,29 @@ def test_a_coloured_thing_is_no_coloured_light():
     picture[10:40, 10:60] = (200, 10, 15)
     gains = white_balance(picture)
     assert gains.max() / gains.min() < 1.02
+
+
+WOOD, LIGHTS = "#bfa88c", ((1.0, 1.0, 1.0), (1.06, 0.95, 0.98), (0.6, 0.62, 0.68))
+
+
+@pytest.mark.parametrize("light", LIGHTS)
+def test_a_table_of_known_colour_tells_the_light(light):
+    """A wooden table that fills the picture is no coloured light: a gray thing on it is gray, a silver one silver."""
+    wood, gray = (np.array(colour) * light for colour in ((191, 168, 140), (128, 128, 128)))
+    table = np.clip(np.tile(wood, (4000, 1)), 0, 255).astype(np.uint8)
+    gains = balance_by(table, WOOD)
+    assert gains is not None
+    assert np.ptp(gray * gains) < 0.04 * gray.mean()
+    for sample, colour in (("#808080", gray), ("#bfbfbf", np.array((191, 191, 191)) * light)):
+        pixels = np.stack([colour, wood])[None].astype(np.uint8)
+        own, table_of_it = rather_than_table((sample,), WOOD)[quantised(pixels, gains)][0]
+        assert own > 0.6 * FULL
+        assert table_of_it < 0.1 * FULL
+
+
+def test_a_few_pixels_or_another_surface_tell_no_light():
+    assert balance_by(np.full((100, 3), (191, 168, 140), dtype=np.uint8), WOOD) is None
+    assert balance_by(np.full((4000, 3), (40, 140, 60), dtype=np.uint8), WOOD) is None
 
 
 def test_an_unknown_colour_is_named_with_the_valid_ones():

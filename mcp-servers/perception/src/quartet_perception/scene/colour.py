@@ -14,6 +14,11 @@ _LEVELS = 1 << _BITS
 FULL = 255
 """Membership of a pixel that belongs to a colour beyond doubt."""
 _HEX = re.compile(r"^#[0-9a-f]{6}$", re.IGNORECASE)
+_REFERENCE_DEG, _REFERENCE_PIXELS = 10.0, 1500
+"""Angle within which a pixel of a plane may be the surface of known colour: the most that a camera's own white balance
+is off; and the least number of such pixels that tell the light."""
+_UNLIKE_DEG = 4.0
+"""A pixel that is by so much nearer in angle to one of two colours is that one beyond doubt."""
 
 # Hue centre and half-width [degrees], saturation range, value range (0 to 1), as people name colours: the basic
 # terms of Berlin and Kay placed in HSV. Hues of None are the greys.
@@ -43,6 +48,8 @@ _WORDS: dict[str, tuple[float | None, float, tuple[float, float], tuple[float, f
 }
 COLOUR_WORDS = frozenset(_WORDS)
 _TONES = ("light", "dark")
+_DARK = 0.2
+"""Largest channel of a colour that is dark: its angle is noise."""
 
 
 def parse_colours(colours: Iterable[str]) -> list[str]:
@@ -104,6 +111,50 @@ def white_balance(rgb: NDArray[np.uint8]) -> NDArray[np.float64]:
     return tint * exposure
 
 
+def balance_by(pixels: NDArray[np.uint8], sample: str) -> NDArray[np.float64] | None:
+    """Return the channel gains (3) under which pixels (Nx3) of a surface have its known colour '#rrggbb'.
+
+    None where too few of them can be that surface. A table that fills the picture passes for coloured light in
+    `white_balance`, which then makes gray things blue; a table of known colour tells the light.
+    """
+    known = _rgb_of(sample)
+    seen = pixels.astype(np.float64)
+    norm = np.linalg.norm(seen, axis=1)
+    cosine = (seen @ known) / (np.maximum(norm, 1.0) * np.linalg.norm(known))
+    own = seen[(norm > 40) & (seen.max(axis=1) < 252) & (cosine > np.cos(np.radians(_REFERENCE_DEG)))]
+    if len(own) < _REFERENCE_PIXELS:
+        return None
+    return 255.0 * known / np.maximum(np.median(own, axis=0), 1.0)
+
+
+@lru_cache(maxsize=256)
+def rather_than_table(colours: tuple[str, ...], sample: str) -> NDArray[np.uint8]:
+    """Return a table over quantised RGB like `membership_table`, where pixels more like `sample` do not belong.
+
+    Gray and pale things and wood differ by a few degrees, which is less than the light alone may change.
+    """
+    table = membership_table(colours)
+    own = [_rgb_of(colour) for colour in colours if colour.startswith("#")]
+    if len(own) < len(colours) or max(float(colour.max()) for colour in own) < _DARK:
+        return table
+    axis = (np.arange(_LEVELS) + 0.5) / _LEVELS
+    rgb = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
+    nearest = np.min([_angle(rgb, colour) for colour in own], axis=0)
+    share = np.clip(0.5 + (_angle(rgb, _rgb_of(sample)) - nearest) / (2 * _UNLIKE_DEG), 0, 1)
+    return np.round(table * np.clip(2 * share, 0, 1)).astype(np.uint8)
+
+
+def _rgb_of(sample: str) -> NDArray[np.float64]:
+    """Return red, green and blue of '#rrggbb', 0 to 1."""
+    return np.array([int(sample[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+
+
+def _angle(rgb: NDArray[np.float64], colour: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the angles between colours (Nx3) and one as vectors [degrees]."""
+    length = np.maximum(np.linalg.norm(rgb, axis=1), 1e-4) * max(float(np.linalg.norm(colour)), 0.02)
+    return np.degrees(np.arccos(np.clip(rgb @ colour / length, -1, 1)))
+
+
 def _word_of(colour: str) -> str:
     """Return the colour word without "light" or "dark" before it."""
     tone, _, word = colour.partition(" ")
@@ -136,7 +187,7 @@ def _sample(rgb: Floats, colour: str) -> Floats:
     angle = np.degrees(np.arccos(np.clip(cosine, -1, 1)))
     ratio = norm / length
     neutral = float(sample.max() - sample.min()) < 0.16 * float(sample.max())
-    dark = float(sample.max()) < 0.2
+    dark = float(sample.max()) < _DARK
     limit = 5.0 if neutral else 9.0
     if dark:  # dark pixels have noisy chromaticity; brightness says more
         hues = np.where(norm < 0.22, 1.0, np.clip(1 - (angle - 18) / 10, 0, 1))

@@ -7,7 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from quartet_perception.scene.colour import FULL, membership_table, quantised, white_balance
+from quartet_perception.scene.colour import (
+    FULL,
+    balance_by,
+    membership_table,
+    quantised,
+    rather_than_table,
+    white_balance,
+)
 from quartet_perception.scene.supports import SupportPlanes, find_support_planes
 from quartet_perception.scene.view import Mask, View, depth_noise
 
@@ -21,6 +28,8 @@ _RANGE_M = 6.0
 _ABOVE_TIP_M, _BELOW_TIP_M = 0.08, 0.12
 """How far above and below the finger tips a held object is looked for."""
 _BLOB_MARGIN_M = 0.03
+_SAME_HEIGHT_M = 0.03
+"""A plane is a surface of the site when their heights differ by less [m]."""
 
 
 @dataclass
@@ -33,12 +42,16 @@ class PreparedView:
     solidity: Mask
     """Pixels with depth that lie on no support and on no depth edge."""
     members: dict[tuple[str, ...], NDArray[np.uint8]]
+    reference: str | None = None
+    """Colour '#rrggbb' of the surface by which the light was measured."""
 
     def member(self, colours: Sequence[str]) -> NDArray[np.uint8]:
         """Return HxW: how much each pixel has any of `colours`, 0 to FULL."""
         key = tuple(colours)
         if key not in self.members:
-            self.members[key] = membership_table(key)[self.index]
+            own = self.reference is None or self.reference in key
+            table = membership_table(key) if own else rather_than_table(key, self.reference)
+            self.members[key] = table[self.index]
         return self.members[key]
 
 
@@ -60,10 +73,14 @@ class Blob:
     """Between the fingers."""
 
 
-def prepare(view: View, heights: Sequence[float]) -> PreparedView:
-    """Return the prepared view; `heights` are those of the site's surfaces [m]."""
-    index = quantised(view.rgb, white_balance(view.rgb))
+def prepare(view: View, heights: Sequence[float], reference: tuple[float, str] | None = None) -> PreparedView:
+    """Return the prepared view; `heights` are those of the site's surfaces [m].
+
+    reference: height [m] and colour '#rrggbb' of a surface that is likely to be in view; its pixels tell the light.
+    """
     supports = find_support_planes(view, heights)
+    gains = _measured_light(view, supports, reference) if reference else None
+    index = quantised(view.rgb, white_balance(view.rgb) if gains is None else gains)
     depth = np.where(view.valid, view.depth, np.float32(0))
     solidity = view.valid & ~supports.mask & (depth < _RANGE_M) & (view.points[..., 2] < 2.0)
     jump = 0.012 + 0.012 * depth
@@ -74,7 +91,15 @@ def prepare(view: View, heights: Sequence[float]) -> PreparedView:
     solidity[:, :-1] &= ~(right & (depth[:, 1:] < depth[:, :-1]))
     solidity[1:] &= ~(down & (depth[1:] > depth[:-1]))
     solidity[:-1] &= ~(down & (depth[1:] < depth[:-1]))
-    return PreparedView(view, index, supports, solidity, {})
+    by = reference[1] if reference is not None and gains is not None else None
+    return PreparedView(view, index, supports, solidity, {}, by)
+
+
+def _measured_light(view: View, supports: SupportPlanes, reference: tuple[float, str]) -> NDArray[np.float64] | None:
+    """Return the gains of the channels by the surface of known height and colour, None where it is not in view."""
+    height, sample = reference
+    masks = [plane.mask for plane in supports.planes if abs(plane.z - height) < _SAME_HEIGHT_M]
+    return balance_by(view.rgb[::2, ::2][np.any(masks, axis=0)], sample) if masks else None
 
 
 def blobs_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob]:

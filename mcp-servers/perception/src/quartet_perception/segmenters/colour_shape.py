@@ -58,10 +58,25 @@ class ColourShapeSegmenter:
     free_text = False
     remote = False
 
-    def __init__(self, catalogue: Catalogue, *, stacked: bool = False) -> None:
-        """`stacked`: things may stand on and in other things, not on surfaces alone, which costs time and certainty."""
+    def __init__(self, catalogue: Catalogue, *, stacked: bool = False, reference: str | None = None) -> None:
+        """Prepare the tables of the catalogue's colours.
+
+        Args:
+            catalogue: what there may be.
+            stacked: things may stand on and in other things, not on surfaces alone, which costs time and certainty.
+            reference: name of a surface that most pictures show and whose '#rrggbb' is known: it tells the light.
+        """
         self._catalogue = catalogue
         self._stacked = stacked
+        self._reference = next(
+            (
+                (entry.appearance.size_m[2], colour)
+                for entry in catalogue.entries
+                for colour in entry.appearance.colours
+                if entry.name == reference and colour.startswith("#")
+            ),
+            None,
+        )
         self._heights = [t.appearance.size_m[2] for t in catalogue.entries if t.kind == "surface"]
         for entry in catalogue.entries:
             membership_table(tuple(entry.appearance.colours))
@@ -76,7 +91,7 @@ class ColourShapeSegmenter:
 
     def find(self, view: View, wanted: Sequence[CatalogueEntry]) -> list[SegmentedObject]:
         """Return all instances of `wanted`, best first."""
-        picture = prepare(view, self._heights)
+        picture = prepare(view, self._heights, self._reference)
         found = [f for t in wanted if t.kind == "surface" for f in self._surfaces(picture, t)]
         found += [f for t in wanted if is_flat(t) for f in find_flat(picture, t, self._heights)]
         # Where things may stand on each other, a rim or a shadow of some millimetres is everywhere: relief decides.
