@@ -179,3 +179,25 @@ def test_a_tray_is_empty_when_three_things_lie_in_the_other_one():
     assert "Step: the task is done" in ask("planner", EMPTY, state=done)
     two = ask("planner", EMPTY, state=things_text(THERE))
     assert "the state has 2 of 3 things to move" in two
+
+
+def test_a_tray_is_not_empty_while_something_is_seen_to_lie_in_it():
+    """A camera may take the walls of the other one for things; then three lie there, and one still lies here."""
+    seen = {**THERE, "brick 2": (0.26, -0.25), "brick": (0.2, -0.06)}
+    assert "Step: open the gripper and move above brick:" in ask("planner", EMPTY, state=things_text(seen))
+
+
+def test_what_may_be_elsewhere_is_looked_at_once_before_the_task_is_said_to_be_done():
+    note = "Note: let go near this position and not seen since; it may be elsewhere"
+    state = things_text({**THERE, "brick": (0.26, -0.25)}).replace("silver\n\nEnd", f"silver\n{note}\n\nEnd")
+    look = ask("planner", EMPTY, state=state).partition("Step: ")[2]
+    assert look.startswith("look at brick from above: position [0.2600, -0.2500")
+    assert "Step: the task is done" in ask("planner", EMPTY, f"[planner]\nStep: {look}", state=state)
+
+
+def test_a_hand_above_its_thing_goes_down_though_the_tops_of_others_are_told_a_little_higher():
+    state = things_text({**THERE, "brick": (0.2, -0.06)}).replace(
+        "[0.2000, 0.0000, 1.0000]", "[0.2000, -0.0600, 1.0180]"
+    )
+    last = "[planner]\nStep: open the gripper and move above brick: position [0.2000, -0.0600, 1.0174], yaw 0.0000"
+    assert "Step: move to the centre of brick" in ask("planner", EMPTY, last, state=state)

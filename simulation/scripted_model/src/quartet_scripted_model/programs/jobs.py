@@ -115,8 +115,11 @@ def _empty(scene: Scene, colour: str) -> list[Job]:
     items = [thing for name, thing in scene.things.items() if not name.endswith("container") and thing.height < LOW]
     placed = [thing for thing in items if _inside(thing, goal) and thing.name != scene.held]
     left = [thing for thing in items if thing not in placed]
-    # What a camera tells of elsewhere, such as a second one of a thing, comes last.
-    left.sort(key=lambda thing: (thing.name != scene.held, source is None or not _inside(thing, source)))
+    to_empty = [thing for thing in left if thing.name == scene.held or (source and _inside(thing, source))]
+    # What a camera tells of elsewhere, such as a second one of a thing, comes last, and as long as some are missing.
+    elsewhere = [thing for thing in left if thing not in to_empty]
+    to_empty.sort(key=lambda thing: thing.name != scene.held)
+    left = [*to_empty, *elsewhere[: max(0, len(SLOTS) - len(placed) - len(to_empty))]]
     if len(items) < len(SLOTS):
         raise ValueError(f"the state has {len(items)} of {len(SLOTS)} things to move")
     c, s = math.cos(goal.yaw), math.sin(goal.yaw)
@@ -125,7 +128,7 @@ def _empty(scene: Scene, colour: str) -> list[Job]:
         if len(points) > 1:
             points.remove(min(points, key=lambda point: math.dist(point, thing.position[:2])))
     jobs: list[Job] = []
-    for thing, point in zip(left, points if len(placed) < len(SLOTS) else [], strict=False):
+    for thing, point in zip(left, itertools.cycle(points), strict=False):
         job = _bring(scene, thing.name, goal.name, point)
         jobs.append(Job(thing.name, goal.name, job.grasp, job.grasp_yaw, job.place, _half(goal.yaw)))
     return jobs

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 _THING = re.compile(
     r"\*\*(?P<name>.+)\*\*\nCenter Position: \[(?P<position>.+)\]\nOrientation: \[(?P<turns>.+)\]\n"
     r"Height: (?P<height>.+)\nWidth: (?P<width>.+)\nLength: (?P<length>.+)\nColor: (?P<colour>.+)"
+    r"(?:\nNote: (?P<note>.+))?"
 )
+_UNSURE = re.compile(r"may be elsewhere|not sure")
 SAFE_M, RELEASE_M = 0.1, 0.02
 """Distances of the MALMM paper's prompts, for a prompt that names none [m]."""
 _HAND = re.compile(r"End-effector position: \[(.+)\]")
@@ -27,6 +29,8 @@ class Described:
     height: float
     """Along its own x, y and z [m]."""
     colour: str
+    unsure: bool = False
+    """The state says that it may be elsewhere."""
 
     @property
     def top(self) -> float:
@@ -61,6 +65,7 @@ def read_scene(text: str, *, safe_m: float = SAFE_M, release_m: float = RELEASE_
             float(found["width"]),
             float(found["height"]),
             found["colour"],
+            unsure=bool(_UNSURE.search(found["note"] or "")),
         )
     hand = _HAND.search(text)
     if hand is None:

@@ -18,9 +18,12 @@ _POSE = re.compile(r"position \[([-\d.]+), ([-\d.]+), ([-\d.]+)\], yaw ([-\d.]+)
 _SAFE = re.compile(r"A safe distance is ([\d.]+) above")
 _RELEASE = re.compile(r"Let go of an object when it is ([\d.]+) above")
 _GRASP = "close the gripper on "
+_LOOK = "look at "
 _OPEN, _DONE = "open the gripper", "the task is done; call task_completed()"
 NEAR, NEAR_Z = 0.008, 0.007
 """The hand is at a place when it is so near to it [m]; it tracks within 1 mm."""
+LOOK_M = 0.22
+"""Height over a thing from which the camera on the wrist has it in view with what is round it [m]."""
 WRONG_YAW, TOO_LOW = (0.5, 1.2), (0.02, 0.06)
 """Size of faults [rad], [m]."""
 
@@ -89,9 +92,12 @@ class ArmSpeakers:
             if scene.held is not None and job is not None:
                 return _OPEN
             clear = clear_height(scene)
-            return (
-                _DONE if scene.hand[2] > clear - HIGH or scene.held else _pose("raise", _over(scene.hand, clear), 0.0)
-            )
+            if scene.held is None and scene.hand[2] <= clear - HIGH:
+                return _pose("raise", _over(scene.hand, clear), 0.0)
+            unsure = next((thing for thing in scene.things.values() if thing.unsure), None)
+            if unsure is None or scene.held is not None or last.startswith(_LOOK):
+                return _DONE
+            return _pose(f"{_LOOK}{unsure.name} from above", _over(unsure.position, max(up, unsure.top + LOOK_M)), 0.0)
         steps = routine(job, scene)
         at = where(job, scene, steps, last, up)
         if at is None:
@@ -195,7 +201,8 @@ def where(job: Job, scene: Scene, steps: list[str], last: str, up: float) -> int
     if math.dist(hand[:2], job.grasp[:2]) < NEAR:
         if abs(hand[2] - job.grasp[2]) < NEAR_Z:
             return None if last.startswith(_GRASP) else 2
-        if high and last == steps[0]:
+        # Its height is that of other things, of which a camera tells a little else each time.
+        if high and last.partition(":")[0] == steps[0].partition(":")[0]:
             return 1
     return 0 if high else None
 
