@@ -19,6 +19,8 @@ LOOKS = (((0.15, 0.25, 1.2), 0.0), ((0.15, -0.25, 1.2), 0.0), START)
 """Where the hand looks round at first: position [m] and yaw [rad]; it ends where every episode begins."""
 FURTHER_LOOKS = (((0.1, 0.42, 1.2), 0.0), ((0.1, 0.05, 1.2), 0.0), ((0.1, -0.42, 1.2), 0.0), ((0.3, 0.3, 1.2), 0.0))
 """Where it looks as long as a thing of the catalogue was not seen."""
+ABOVE_M, MOST_Z = 0.3, 1.2
+"""Height of the hand over what the front camera alone has seen, to look at it, and the greatest over the floor [m]."""
 
 
 def robot_file() -> RobotFile:
@@ -45,8 +47,12 @@ class SeeingArm(TabletopArm):
         for look in FURTHER_LOOKS:
             if self.sight.unseen:
                 moved = self._look_from(look, ("arm",)) or moved
+        for one in self.sight.doubtful:
+            x, y, _ = one.position
+            moved = self._look_from(((x, y, min(one.top + ABOVE_M, MOST_Z)), 0.0), ("arm",)) or moved
         if moved:
             self._look_from(LOOKS[-1], ("arm", "front"))
+        self.sight.looked_round()
 
     def _look_from(self, look: Look, cameras: tuple[str, ...]) -> bool:
         """Take pictures from a place of the hand; return False where it does not get there."""
@@ -77,3 +83,9 @@ class SeeingArm(TabletopArm):
             raise FunctionError(f"there is no object {object_name!r}; objects: {', '.join(self.sight.things)}")
         await self._do(self.world.close_fingers)
         await asyncio.to_thread(self.sight.closed)
+
+    async def _task_completed(self) -> str:
+        """Take the claim where what the cameras and the gripper have told does not speak against it."""
+        if unsure := self.sight.unsure:
+            raise FunctionError(f"not confirmed: {'; '.join(unsure)}; look at it from above before you claim")
+        return await super()._task_completed()

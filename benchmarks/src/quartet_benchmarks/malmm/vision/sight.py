@@ -49,8 +49,14 @@ SINKS_M, STANDS_M = 0.02, 0.03
 edge or of the arm in its colour [m]."""
 HOLDS_M, HOLDS_N = 0.004, 2.0
 """Fingers that are so far apart and press so much hold something [m], [N]."""
+WALL_M = 0.005
+"""What reaches so far to both sides of a vessel's outline, below its rim, is a part of its wall [m]."""
+LOOKS_IN = 0.5
+"""A vessel that is deeper than this share of its width hides what lies in it from a camera beside it."""
 GRASPED_M = 0.05
 """What the fingers closed on was at most so far from between them [m]."""
+UNSEEN = "let go near this position and not seen since; it may be elsewhere"
+AFAR = "seen from afar or in part only; where it stands is not sure"
 _STILL = (0.0, 0.0, 0.0)
 
 Vector = tuple[float, float, float]
@@ -69,6 +75,13 @@ class Seen:
     camera: str
     range_m: float
     round: bool
+    whole: bool = True
+    """Whether enough of it was seen to tell where its middle is."""
+
+    @property
+    def top(self) -> float:
+        """Height of its upper side [m]."""
+        return self.position[2] + self.size[2] / 2
 
     @property
     def period(self) -> float:
@@ -89,9 +102,10 @@ class Sight:
 
     def __init__(self, sensors: TableSensors, catalogue: Catalogue, robot: RobotFile) -> None:
         self._sensors, self._catalogue, self._robot = sensors, catalogue, robot
-        self._segmenter = ColourShapeSegmenter(catalogue, stacked=True)
+        self._segmenter = ColourShapeSegmenter(catalogue, stacked=True, reference=TABLE)
         self._names = [entry.name for entry in catalogue.entries if entry.name != TABLE]
         self._only_ones = {entry.name for entry in catalogue.entries if entry.kind != "object"}
+        self._vessels = {entry.name for entry in catalogue.entries if entry.appearance.shape in ("bowl", "container")}
         self._memory: PoseMemory[Seen] = PoseMemory()
         self._front_error = np.zeros(3)
         self.things: dict[str, Seen] = {}
@@ -99,7 +113,15 @@ class Sight:
         self.held: str | None = None
         """Name of what the gripper holds."""
         self._in_hand: Vector = _STILL
+        self._moved: set[str] = set()
+        """Names of what was let go."""
         self._looks = 0
+        self._confirmed: set[str] = set()
+        """Names of what the wrist's camera has shown whole, or in part where it was known to stand."""
+        self._fixed: set[str] = set()
+        """Names of the vessels that stand where they were seen when the hand had looked round."""
+        self._doubtful: list[Seen] = []
+        """What the front camera alone seems to see, new."""
 
     # --- the hand -----------------------------------------------------------------------------------
     @property
@@ -147,10 +169,12 @@ class Sight:
         if self.held is not None and not self._holding:
             released, self.held = self.held, None
         if released is not None:
+            self._moved.add(released)
             self._let_fall(released)
         if self.held is not None:
             self._carry(self.held)
         seen_by: dict[str, dict[str, Seen]] = {}
+        self._doubtful = []
         for camera in cameras:
             if camera == "front" and not self._needs_front(seen_by.get("arm", {})):
                 continue
@@ -162,9 +186,63 @@ class Sight:
     def objects(self) -> list[StateObject]:
         """Return the things for the state text, in the order in which they were found."""
         return [
-            StateObject(name, one.position, (0.0, 0.0, one.yaw), one.size, one.colour)
+            StateObject(name, one.position, (0.0, 0.0, one.yaw), one.size, one.colour, self._note(name))
             for name, one in self.things.items()
         ]
+
+    def looked_round(self) -> None:
+        """Take the vessels that the wrist's camera has shown whole to stand where they are.
+
+        What is carried over one hides parts of it, and what lies in it changes its looks: it would seem to move.
+        """
+        self._fixed = {name for name in self._confirmed if self._hollow(self.things[name])}
+
+    @property
+    def doubtful(self) -> list[Seen]:
+        """What the last look of the front camera alone seemed to show, new, and places that it alone has shown."""
+        afar = [one for name, one in self.things.items() if one.kind in self._only_ones and self._afar(name)]
+        return [*self._doubtful, *afar]
+
+    def _afar(self, name: str) -> bool:
+        """Return whether no picture of the wrist's camera has shown a thing whole."""
+        return name not in self._confirmed
+
+    def _note(self, name: str) -> str:
+        """Return what the state says of a thing whose place no camera has confirmed, '' for others."""
+        if self._let_go(name):
+            vessel = self._vessel_of(name)
+            if vessel is not None and self._hides(self.things[vessel]) and not self._afar(vessel):
+                return f"let go over the {vessel}, it is taken to be inside; it has not been seen since"
+            return UNSEEN
+        one = self.things[name]
+        return AFAR if self._hollow(one) and self._afar(name) else ""
+
+    @property
+    def unsure(self) -> list[str]:
+        """What speaks against a claim to be done: each thing that was let go where no camera has confirmed it."""
+        faults: list[str] = []
+        for name in self._moved:
+            if self._note(name) == UNSEEN:
+                faults.append(f"{name} was let go and has not been seen since")
+            vessel = self._vessel_of(name)
+            if vessel is not None and self._note(vessel) == AFAR:
+                faults.append(f"where the {vessel} stands, in which {name} was put, is not sure")
+        return faults
+
+    def _let_go(self, name: str) -> bool:
+        return self.things[name].camera == "hand" and name != self.held
+
+    def _vessel_of(self, name: str) -> str | None:
+        """Return the name of the vessel in which a thing lies, None without one."""
+        one = self.things[name]
+        x, y, z = one.position
+        for other, vessel in self.things.items():
+            if other != name and self._hollow(vessel) and z < vessel.top and _outside((x, y), vessel) <= 0:
+                return other
+        return None
+
+    def _hides(self, vessel: Seen) -> bool:
+        return vessel.size[2] > LOOKS_IN * min(vessel.size[:2])
 
     @property
     def unseen(self) -> set[str]:
@@ -200,6 +278,11 @@ class Sight:
             if one.entry is None or (self.held is not None and one.in_gripper):
                 continue
             if one.kind == "container" and one.visible < WHOLE and one.label in self.things:
+                if view.camera == "arm" and one.solid is not None and self._agrees(view, one.label, one.solid):
+                    self._confirmed.add(one.label)
+                continue
+            if one.label in self._fixed and view.camera == "arm":
+                yield self.things[one.label]
                 continue
             if one.solid is not None and not self._may_stand(view, one.solid):
                 continue
@@ -219,12 +302,27 @@ class Sight:
                 camera=view.camera,
                 range_m=seen.range_m,
                 round=seen.solid.solid.round,
+                whole=one.kind != "container" or one.visible >= WHOLE,
             )
 
     def _standing(self, found: list[Seen]) -> list[Seen]:
-        """Leave out what hangs in the air or sinks into the table: the hand, or an edge, in a thing's colour."""
+        """Leave out what hangs in the air or sinks into the table, or goes through a wall: a part of something else."""
         known = [one for name, one in self.things.items() if name != self.held]
-        return [one for one in found if self._has_support(one, [*found, *known])]
+        there = [*found, *known]
+        return [one for one in found if self._has_support(one, there) and not self._goes_through(one, there)]
+
+    def _goes_through(self, one: Seen, others: list[Seen]) -> bool:
+        """Return whether what seems to be a thing reaches through the wall of a vessel, of which it is a part then."""
+        if one.kind in self._only_ones:
+            return False
+        bottom = one.position[2] - one.size[2] / 2
+        for vessel in others:
+            if not self._hollow(vessel) or not vessel.whole or bottom > vessel.top - WALL_M:
+                continue
+            outside = [_outside(corner, vessel) for corner in _corners(one)]
+            if max(outside) > WALL_M and min(*outside, _outside(one.position[:2], vessel)) < -WALL_M:
+                return True
+        return False
 
     def _has_support(self, one: Seen, others: list[Seen]) -> bool:
         """Return whether something is under a thing: the table, another thing, or the vessel in which it lies."""
@@ -263,11 +361,17 @@ class Sight:
         outside = max(x0 - x, x - x1, y0 - y, y - y1) > BESIDE_M
         return not outside and -BESIDE_M / 2 < over < HIGHEST_M and not of_arm
 
+    def _agrees(self, view: View, name: str, solid: PosedSolid) -> bool:
+        """Return whether a part of a vessel that a picture shows is where the vessel is known to stand."""
+        known = self.things[name]
+        turned = abs(math.remainder(solid.yaw - known.yaw, known.period)) if known.period else 0.0
+        return math.dist(self._place(view, solid), known.position) < FRONT_M and turned < MAX_TURN_RAD
+
     def _steady(self, view: View, kind: str, solid: PosedSolid) -> Seen | None:
         """Return what is known of a thing that a first fit has where it was; measuring it costs most of a look."""
         place, yaw = self._place(view, solid), solid.yaw
         for one in self.things.values():
-            if one.kind != kind or one.camera != view.camera:
+            if one.kind != kind or one.camera != view.camera or not one.whole:
                 continue
             _, (range_m,) = view.project(solid.centre[None])
             if math.dist(place, one.position) < STEADY_M and range_m > NEARER * one.range_m:
@@ -281,6 +385,35 @@ class Sight:
 
         by_better: names of what the better camera has shown now.
         """
+        names = self._known_names(view, found, by_better)
+        shown: dict[str, Seen] = {}
+        for at, one in enumerate(found):
+            name = names.get(at) or (None if self._is_taken(one, found, names) else self._new_name(one.kind))
+            if name is None:
+                continue
+            if view.camera == "front" and name not in self.things and one.kind not in self._only_ones:
+                # From afar a wall or a patch of light may look like a thing: the wrist's camera decides.
+                self._doubtful.append(one)
+                continue
+            shown[name] = one
+            if name not in by_better:
+                self._remember(name, one)
+        return shown
+
+    def _remember(self, name: str, one: Seen) -> None:
+        if one.camera == "arm" and one.whole:
+            self._confirmed.add(name)
+        if name in self._fixed:
+            return
+        known = self.things.get(name)
+        moved = known is None or math.dist(one.position, known.position)
+        if one.camera == "front" and known is not None and known.camera == "arm" and moved < FRONT_M:
+            return
+        remembered = RememberedPose(one, one.position, one.yaw, one.period, _STILL, one.range_m)
+        self.things[name] = self._memory.update(name, remembered)
+
+    def _known_names(self, view: View, found: list[Seen], by_better: set[str]) -> dict[int, str]:
+        """Return the names of what a picture shows that is known, by its place in `found`."""
         pairs = sorted(
             (math.dist(one.position, known.position), at, name)
             for at, one in enumerate(found)
@@ -297,21 +430,7 @@ class Sight:
                 continue
             if self._gone(view, name) or _fell(found[at], self.things[name]):
                 names[at] = name
-        shown: dict[str, Seen] = {}
-        for at, one in enumerate(found):
-            name = names.get(at) or (None if self._is_taken(one, found, names) else self._new_name(one.kind))
-            if name is None:
-                continue
-            shown[name] = one
-            if name in by_better:
-                continue
-            known = self.things.get(name)
-            moved = known is None or math.dist(one.position, known.position)
-            if view.camera == "front" and known is not None and known.camera == "arm" and moved < FRONT_M:
-                continue
-            remembered = RememberedPose(one, one.position, one.yaw, one.period, _STILL, one.range_m)
-            self.things[name] = self._memory.update(name, remembered)
-        return shown
+        return names
 
     def _alike(self, one: Seen, known: Seen) -> bool:
         """Return whether a picture can take one for the other: the same kind, or the same colour and shape."""
@@ -382,10 +501,7 @@ class Sight:
         self._put(name, replace(one, position=(x, y, min(height, z)), camera="hand"))
 
     def _hollow(self, one: Seen) -> bool:
-        return any(
-            entry.name == one.kind and entry.appearance.shape in ("bowl", "container")
-            for entry in self._catalogue.entries
-        )
+        return one.kind in self._vessels
 
     def _put(self, name: str, one: Seen) -> None:
         """Say where a thing is without having seen it there: the next picture of it is believed."""
@@ -397,6 +513,22 @@ def _fell(one: Seen, known: Seen) -> bool:
     """Return whether it may be what was let go unseen and fell farther than was thought, as a ring over a peg."""
     apart = math.dist(one.position[:2], known.position[:2])
     return known.camera == "hand" and apart <= SAME_M and one.position[2] < known.position[2]
+
+
+def _corners(one: Seen) -> list[tuple[float, float]]:
+    """Return the corners of a thing's outline on the table [m]."""
+    c, s = math.cos(one.yaw), math.sin(one.yaw)
+    x, y, _ = one.position
+    half = [(sx * one.size[0] / 2, sy * one.size[1] / 2) for sx in (1, -1) for sy in (1, -1)]
+    return [(x + c * a - s * b, y + s * a + c * b) for a, b in half]
+
+
+def _outside(point: tuple[float, float], one: Seen) -> float:
+    """Return how far a point is outside of a thing's outline, seen from above; negative inside [m]."""
+    if one.round:
+        return math.dist(point, one.position[:2]) - one.size[0] / 2
+    away = _turned(np.array([*point, 0.0]) - (*one.position[:2], 0.0), -one.yaw)
+    return float((np.abs(away) - np.array(one.size) / 2)[:2].max())
 
 
 def _within(x: float, y: float, one: Seen) -> bool:
