@@ -176,6 +176,21 @@ async def test_a_claim_fails_while_what_was_let_go_has_not_been_seen(open_arm, m
     assert seeing.completed
 
 
+def test_what_was_let_go_over_a_bin_is_taken_to_be_inside(open_arm):
+    """Its walls are in shade: the wrist's camera sees a dark hole, and the front camera does not see into it."""
+    seeing = open_arm("rubbish-in-bin", 700)
+    sight = seeing.sight
+    assert "Note:" not in seeing.state()
+    x, y, _ = sight.things["bin"].position
+    notes = []
+    for away in (0.0, 0.09, 0.2):
+        sight.things["rubbish"] = replace(sight.things["rubbish"], position=(x + away, y, 0.77), camera="hand")
+        sight._moved.add("rubbish")
+        notes.append("Note: let go over the bin, it is taken to be inside" in seeing.state())
+        assert bool(sight.unsure) != notes[-1]
+    assert notes == [True, False, False]
+
+
 def test_what_hangs_in_the_air_is_no_thing(open_arm, monkeypatch):
     """The front camera now and then takes the hand for a block of its colour."""
     seeing = open_arm("stack-blocks", 4, 28)

@@ -211,11 +211,12 @@ class Sight:
         """Return what the state says of a thing whose place no camera has confirmed, '' for others."""
         if self._let_go(name):
             vessel = self._vessel_of(name)
-            if vessel is not None and self._hides(self.things[vessel]) and not self._afar(vessel):
+            if vessel is not None and self._hid(name, vessel):
                 return f"let go over the {vessel}, it is taken to be inside; it has not been seen since"
             return UNSEEN
         one = self.things[name]
-        return AFAR if self._hollow(one) and self._afar(name) else ""
+        # The wrist's camera finds a shallow vessel, where there is one; of a deep one it may see a dark hole alone.
+        return AFAR if self._hollow(one) and self._afar(name) and not self._hides(one) else ""
 
     @property
     def unsure(self) -> list[str]:
@@ -240,6 +241,12 @@ class Sight:
             if other != name and self._hollow(vessel) and z < vessel.top and _outside((x, y), vessel) <= 0:
                 return other
         return None
+
+    def _hid(self, name: str, vessel: str) -> bool:
+        """Return whether a thing was let go over the opening of a deep vessel, by more than its place may be off."""
+        into = self.things[vessel]
+        off = FRONT_M if self._afar(vessel) else 0.0
+        return self._hides(into) and _outside(self.things[name].position[:2], into) < -off
 
     def _hides(self, vessel: Seen) -> bool:
         return vessel.size[2] > LOOKS_IN * min(vessel.size[:2])
