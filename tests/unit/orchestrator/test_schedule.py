@@ -135,3 +135,13 @@ def test_a_robot_that_works_in_the_way_of_another_holds_it_up():
     assert scheduler.best({"ada": "through", "bob": "in the way"}).end_s == pytest.approx(
         ENCOUNTER_S + jobs["through"].duration(WAYS, (0, 0))
     )
+
+
+def test_a_robot_that_would_meet_all_others_does_not_wait_for_one_of_them():
+    """Three come towards it, one after the other: they pass it while it stands aside once."""
+    jobs = {"there": Job((0, 0), (12, 0))}
+    coming = Job((12, 0), (0, 0)).course(WAYS, (12, 0))
+    others = {f"robot{number}": Worker((0, number), Course(60.0, coming.drives)) for number in range(3)}
+    assert Scheduler({"ada": Worker((0, 0)), **others}, jobs).best().end_s == pytest.approx(
+        jobs["there"].duration(WAYS, (0, 0)) + ENCOUNTER_S
+    )

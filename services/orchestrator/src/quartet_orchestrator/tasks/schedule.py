@@ -149,8 +149,7 @@ class Scheduler:
             found.append(self._improved(begun, bound))
             rng.shuffle(order)
         best = min(found, key=self._cost)
-        end_s = max(self._end_times(best).values(), default=0.0)
-        return Schedule(best, end_s, possible=self._cost(best) < IMPOSSIBLE_S)
+        return Schedule(best, self._end(best), possible=self._cost(best) < IMPOSSIBLE_S)
 
     def delays(self, one: Begun, other: Begun) -> tuple[float, float]:
         """Return how much later each of two robots is done since they meet on their ways [s]; 0 for none."""
@@ -202,9 +201,19 @@ class Scheduler:
                 yield {**queues, robot: (*queue[:place], name, *queue[place:])}
 
     def _cost(self, queues: Queues) -> float:
-        times = self._end_times(queues)
-        work = sum(time - self._workers[robot].ready_s for robot, time in times.items())
-        return max(times.values(), default=0.0) + DRIVE_WEIGHT * work + self._meetings(queues)
+        work = sum(self._time(robot, queue) - self._workers[robot].ready_s for robot, queue in queues.items())
+        return self._end(queues) + DRIVE_WEIGHT * work + self._meetings(queues)
+
+    def _end(self, queues: Queues) -> float:
+        """Return when all is done [s], with the longest delay by two robots that meet on the ways that begin now.
+
+        The longest, not the sum: robots wait at the same time, and an errand that is put off may meet somebody, too.
+        """
+        begun = list(self._begun(queues).items())
+        busy = [(robot, "") for robot, worker in self._workers.items() if worker.ready_s > 0]
+        pairs = [*combinations(begun, 2), *product(begun, busy)]
+        delay = max((max(self.delays(one, other)) for one, other in pairs), default=0.0)
+        return max((self._time(robot, queue) for robot, queue in queues.items()), default=0.0) + delay
 
     def _begun(self, queues: Queues) -> dict[str, str]:
         """Return the job that each free robot begins now."""
@@ -213,16 +222,6 @@ class Scheduler:
             for robot, queue in queues.items()
             if queue and self._workers[robot].ready_s <= 0 and robot not in self._waits_until
         }
-
-    def _end_times(self, queues: Queues) -> dict[str, float]:
-        """Return when each robot has done its jobs, where it meets others on the way included [s]."""
-        times = {robot: self._time(robot, queue) for robot, queue in queues.items()}
-        begun = list(self._begun(queues).items())
-        busy = [(robot, "") for robot, worker in self._workers.items() if worker.ready_s > 0]
-        for one, other in [*combinations(begun, 2), *product(begun, busy)]:
-            for (robot, _), delay in zip((one, other), self.delays(one, other), strict=True):
-                times[robot] += delay
-        return times
 
     def _meetings(self, queues: Queues) -> float:
         """Return what it costs that robots begin in each other's areas, or may not begin so at all [s]."""
