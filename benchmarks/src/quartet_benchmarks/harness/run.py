@@ -60,6 +60,8 @@ def run_tasks(
             retry_immediate=False,
             # A run that is killed loses no finished sample.
             log_buffer=1,
+            # A call costs half: the live view of samples that run would write each event to a database as well.
+            log_realtime=False,
             token_limit=limits.token_limit,
             time_limit=limits.time_limit_s,
             display="none",

@@ -2,10 +2,12 @@
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from inspect_ai.log._recorders.buffer.database import SampleBufferDatabase
 from inspect_ai.model import ChatMessage, ModelAPI, ModelOutput, ModelUsage, modelapi
 from PIL import Image
 from typer.testing import CliRunner
@@ -21,11 +23,16 @@ from quartet_cli.main import app
 SMALL = {"framework": ["cmas", "hmas2"], "suite": ["boxnet2"], "robots": [4], "trials": 3, "p_fault": [0.2]}
 
 
+MEANWHILE: dict[str, Callable[[], None]] = {"do": lambda: None}
+"""What is done while the model below answers."""
+
+
 @modelapi(name="said")
 class Said(ModelAPI):
     """Says the same to everybody, or fails in trials of an odd seed."""
 
     async def generate(self, input: list[ChatMessage], tools: Any, tool_choice: Any, config: Any) -> ModelOutput:
+        MEANWHILE["do"]()
         if self.model_name.endswith("broken") and (input[-1].metadata or {})["seed"] % 2:
             raise RuntimeError("no answer from the provider")
         output = ModelOutput.from_content(self.model_name, "Let the robots do what they like.")
@@ -80,6 +87,19 @@ def test_a_model_that_speaks_prose_fails_each_trial_with_its_reason(tmp_path: Pa
     result = bench(**SMALL | {"model": ["said/prose"], "p_fault": None}, price="0,0", out=tmp_path)
     assert [row["success"] for row in result.rows] == ["0/3", "0/3"]
     assert all(trial["reason"].startswith("NoPlanError: planner") for trial in trials(tmp_path))
+
+
+def test_a_call_is_written_with_its_sample_and_not_once_more_on_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Inspect's live view keeps each event in a database as well, which costs as much as all the rest of a call."""
+    seen: list[object] = []
+    logs = str(tmp_path / "logs")
+    monkeypatch.setitem(MEANWHILE, "do", lambda: seen.append(SampleBufferDatabase.running_tasks(logs)))
+    result = bench(**SMALL | {"model": ["said/prose"], "p_fault": None}, price="0,0", out=tmp_path)
+    assert seen
+    assert not any(seen)
+    assert len(result.details) == 6
 
 
 def test_a_provider_that_fails_marks_the_trial_and_the_others_go_on(tmp_path: Path) -> None:
