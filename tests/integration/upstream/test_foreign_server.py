@@ -1,6 +1,7 @@
 """A third-party server with other names, units and answers: what our caller sees of it, also when it misbehaves."""
 
 import asyncio
+import contextlib
 import json
 import signal
 import sys
@@ -11,6 +12,8 @@ import pytest
 from fastmcp import Client
 
 import quartet_nav2
+from quartet_tool_server.upstream._mapping import Upstream
+from quartet_tool_server.upstream._session import Session, UpstreamUnavailableError
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -291,6 +294,28 @@ async def test_a_command_that_starts_slowly_is_started_once(sim, robot, make_map
         while not (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"]:
             pass
     assert starts.read_text().split() == ["started"]
+
+
+async def test_a_start_that_failed_while_no_call_waited_is_made_again(tmp_path):
+    """The next call was refused for it, though nothing was tried."""
+    starts, go = tmp_path / "starts", tmp_path / "go"
+    script = (
+        f'echo started >> "{starts}"; if [ "$(wc -l < "{starts}")" = 1 ]; then '
+        f'until [ -e "{go}" ]; do sleep 0.05; done; exit 1; fi; exec "$0" "$1"'
+    )
+    command = ["sh", "-c", script, sys.executable, str(HERE / "foreign.py")]
+    session = Session("rover", Upstream(command=command, connect_timeout_s=3))
+    try:
+        with pytest.raises(UpstreamUnavailableError, match="goes on starting"):
+            await session.tools()
+        go.touch()
+        while not session.connected:
+            with contextlib.suppress(UpstreamUnavailableError):
+                await session.tools()
+            assert session.connected or starts.read_text().split() == ["started"] * 2
+    finally:
+        await session.close()
+    assert starts.read_text().split() == ["started"] * 2
 
 
 async def test_a_mapping_that_the_upstream_does_not_have_is_told(serve, rover, caplog):

@@ -84,8 +84,7 @@ class Session:
         """End the session."""
         if self._starting is not None:
             self._starting.cancel()
-            (started,) = await asyncio.gather(self._starting, return_exceptions=True)
-            self._starting = None
+            started = await self._end_of_start()
             if isinstance(started, Connection):
                 await started.close()
         if self._connection is not None:
@@ -124,12 +123,28 @@ class Session:
 
         A process that needs longer than a call waits would never be up if each call ended it and began anew.
         """
-        if self._starting is None:
-            most_s = START_TIMES * self._upstream.connect_timeout_s
-            self._starting = asyncio.create_task(asyncio.wait_for(self._connect(target), most_s))
+        if self._starting is not None:
+            await asyncio.wait({self._starting})
+            started = await self._end_of_start()
+            if isinstance(started, Connection) and started.alive:
+                return started
+            # It has failed or died while no call waited for it, so that no call is lost.
+            if isinstance(started, Connection):
+                await started.close()
+        most_s = START_TIMES * self._upstream.connect_timeout_s
+        self._starting = asyncio.create_task(asyncio.wait_for(self._connect(target), most_s))
         await asyncio.wait({self._starting})
+        started = await self._end_of_start()
+        if isinstance(started, BaseException):
+            raise started
+        return started
+
+    async def _end_of_start(self) -> Connection | BaseException:
+        """Return what came of the start that has ended, which is none any more."""
+        assert self._starting is not None
         starting, self._starting = self._starting, None
-        return starting.result()
+        (started,) = await asyncio.gather(starting, return_exceptions=True)
+        return started
 
     def _why_not_open(self, error: Exception) -> str:
         if self._starting is not None:
