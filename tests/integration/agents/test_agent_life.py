@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from quartet_agent_runtime import VerificationError, serve_agent
-from quartet_bus import BusOptions, BusUnavailableError
+from quartet_bus import BusOptions, BusServerError, BusUnavailableError
 from quartet_contracts import Skill, State
 
 ENTRY = {"target_area": "studio", "object_name": "red coke can", "next_action": "pick"}
@@ -156,6 +156,29 @@ async def test_a_request_that_the_store_has_lost_is_ended_and_answered(
     calls = [e.event.tool for e in await desk.bus.journal.read_all(request.task_id) if e.event.kind == "tool_call"]
     assert {"moveit__stop_execution", "nav2__cancel_navigation"} <= set(calls)
     assert max(map(abs, studio.truth()["robot"]["twist"])) < 0.02
+
+
+async def test_a_request_that_nobody_could_cancel_any_more_is_not_told_as_canceled(
+    desk, studio, redis_url, bus_options, until, monkeypatch
+):
+    """The watch for a cancel has failed; the orchestrator, which canceled nothing, must not read CANCELED."""
+    request, begun = desk.request(Skill.APPROACH, **ENTRY), asyncio.Event()
+
+    async def fails(*_):
+        await begun.wait()
+        raise BusServerError("NOPERM this user has no permissions to run the 'exists' command")
+
+    async def asked():
+        return "model_turn" in await desk.kinds(request)
+
+    monkeypatch.setattr("quartet_bus._skills.SkillQueue.canceled", fails)
+    async with serving(studio, redis_url, bus_options, Skill.APPROACH):
+        asking = asyncio.create_task(desk.ask(request))
+        await until(asked)
+        begun.set()
+        result = await asking
+    assert (result.error_code, result.state) == ("UNKNOWN", State.UNCERTAIN), result
+    assert "nobody could cancel it any more (BusServerError: NOPERM" in result.reason
 
 
 async def test_a_request_that_cannot_be_marked_as_started_is_answered(

@@ -216,6 +216,10 @@ class _Agent:
                 # Whoever took the request over settles it as UNCERTAIN; the orchestrator then raises the fence.
                 log.error("request %s was taken over by another replica", delivery.request.request_id)
                 return None
+            if canceled.done() and (error := canceled.exception()) is not None:
+                log.error("request %s: nobody could cancel it any more", delivery.request.request_id, exc_info=error)
+                reason = f"nobody could cancel it any more ({type(error).__name__}: {error}); its work was ended"
+                return await self._settle(run, delivery, reason, None)
             if canceled.done():
                 return await self._settle(run, delivery, "canceled; the robot was brought to rest", State.CANCELED)
             return await self._settle(run, delivery, "the agent was shut down while it worked", None)
