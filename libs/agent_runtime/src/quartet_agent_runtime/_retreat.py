@@ -1,17 +1,31 @@
 """The way out of where a halted arm was left."""
 
+import asyncio
 import math
 from collections.abc import Sequence
 
 from quartet_agent_runtime._request_context import RequestContext
-from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult
+from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, MoveitCode
 from quartet_contracts.tools.nav2 import MotionResult
+from quartet_contracts.tools.results import PolicyCode
 
 TUCKED_RAD = 0.15
 """The arm counts as tucked when each joint is this near to its transit position."""
 
 LEAST_FRACTION = 0.05
 """Least part of the lift height that is worth a motion."""
+NO_WAY_UP = frozenset(
+    {
+        MoveitCode.PATH_INCOMPLETE,
+        MoveitCode.PLANNING_FAILED,
+        MoveitCode.OUT_OF_REACH,
+        MoveitCode.START_IN_COLLISION,
+        MoveitCode.GOAL_IN_COLLISION,
+        PolicyCode.OUTSIDE_WORKSPACE,
+    }
+)
+"""Codes of a lift that is not possible from where the arm is, such as under a board or where it is up already."""
+LIFT_TRIES, RETRY_S = 4, 1.0
 BACK_OFF_M, BACK_OFF_STEPS = 0.20, 2
 BACK_OFF_SPEED_M_S = 0.1
 
@@ -32,25 +46,37 @@ async def retreat(check: RequestContext) -> ArmResult | None:
     """Raise the arm straight up by the lift height or as far as it gets, then bring it to its transit state.
 
     A halted arm may be low between things that the planner does not know, and its next motion to the side would knock
-    them over. A motion that does not succeed is left to the model. Returns how the motion to the transit state ended,
-    None where it is not known where the arm is. Raises VerificationError.
+    them over. So it goes aside only when it is up or has no way further up; while the lift is refused or halted for
+    another reason, such as a base of which it is not known yet that it stands, it is tried again, LIFT_TRIES times in
+    all. What does not succeed is left to the model. Returns how the last motion ended, None where it is not known where
+    the arm is. Raises VerificationError.
     """
-    arm = check.robot.arm
-    now = await check.call(CurrentPoseResult, "moveit__get_current_pose")
-    if now.pose is None:
-        return None
-    x, y, z = now.pose.position
-    # Under a board, or where it is up already, there may be no way further up.
-    await check.call(
-        ArmResult,
-        "moveit__plan_cartesian_path",
-        group=arm.group,
-        position=[x, y, z + check.robot.manipulation.lift_height_m],
-        orientation=list(now.pose.orientation),
-        frame_id=now.pose.frame_id,
-        min_fraction=LEAST_FRACTION,
-    )
-    return await tuck(check)
+    arm, lift_m = check.robot.arm, check.robot.manipulation.lift_height_m
+    top: float | None = None
+    tries = 0
+    while True:
+        now = await check.call(CurrentPoseResult, "moveit__get_current_pose")
+        if now.pose is None:
+            return None
+        x, y, z = now.pose.position
+        top = z + lift_m if top is None else top
+        if top - z < LEAST_FRACTION * lift_m:
+            return await tuck(check)
+        lifted = await check.call(
+            ArmResult,
+            "moveit__plan_cartesian_path",
+            group=arm.group,
+            position=[x, y, top],
+            orientation=list(now.pose.orientation),
+            frame_id=now.pose.frame_id,
+            min_fraction=LEAST_FRACTION,
+        )
+        tries += 1
+        if lifted.ok or lifted.error_code in NO_WAY_UP:
+            return await tuck(check)
+        if tries == LIFT_TRIES:
+            return lifted
+        await asyncio.sleep(RETRY_S)
 
 
 async def tuck(check: RequestContext) -> ArmResult:
