@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from quartet_agent_runtime import RequestContext, ToolOutcome, WorkClock
+from quartet_approach.search import visit
 from quartet_approach.target import Target
 from quartet_approach.traffic import (
     ASIDE_WAIT_S,
@@ -33,6 +34,7 @@ KITCHEN = SITE.area("kitchen")
 FLEET = ("anna", "ben")
 assert KITCHEN is not None
 COUNTER = next(place for place in SITE.surfaces if place.area == "kitchen")
+BIN = next(place for place in SITE.containers if place.area == "kitchen")
 TARGET = Target(COUNTER.name, KITCHEN, "surface", 0.66, COUNTER)
 
 
@@ -44,6 +46,9 @@ class Played(RequestContext):
     """Nav2 as one robot finds it: `shut` says which poses of the kitchen cannot be reached after so many waits."""
 
     shut: Any = lambda x, y, waits: False
+    why: str = "PLANNER_GOAL_OCCUPIED"
+    asked: int = 0
+    """How often a path was asked for."""
     blocked_drives: int = 0
     here: tuple[float, float] = (6.7, 2.9)
     drives: list[tuple[float, float]] = field(default_factory=list)
@@ -58,8 +63,9 @@ class Played(RequestContext):
     async def outcome(self, tool: str, *, timeout_s: float | None = None, **given: Any) -> ToolOutcome:
         if tool == "nav2__get_path_from_robot":
             x, y = given["goal_x"], given["goal_y"]
+            self.asked += 1
             if self.shut(x, y, self.waits):
-                return failed("PLANNER_GOAL_OCCUPIED")
+                return failed(self.why)
             return ToolOutcome({"ok": True, "length_m": math.dist(self.here, (x, y))})
         if tool == "nav2__navigate_to_pose":
             self.drives.append((given["x"], given["y"]))
@@ -108,6 +114,29 @@ def in_kitchen(x: float, y: float, _: int) -> bool:
 
 def parking() -> set[tuple[float, float]]:
     return {(spot.x, spot.y) for spot in SITE.parking}
+
+
+async def test_a_place_before_which_something_stands_is_looked_at_from_beside():
+    given, target = BIN.approach, Target(BIN.name, KITCHEN, "container", 0.7, BIN)
+    nav2 = check(shut=lambda x, y, _: math.dist((x, y), (given.x, given.y)) < 0.3)
+    assert await visit(nav2, target) is None
+    ahead = given.x + 1.2 * math.cos(given.yaw), given.y + 1.2 * math.sin(given.yaw)
+    assert nav2.drives, "it looks from nowhere"
+    assert math.dist(nav2.drives[0], ahead) == pytest.approx(1.2)
+    assert math.dist(nav2.drives[0], (given.x, given.y)) > 0.3
+    # An area that is shut altogether is not searched pose by pose.
+    closed = check(shut=lambda x, y, _: True, why="PLANNER_NO_VALID_PATH")
+    await visit(closed, target)
+    assert closed.asked <= len([*SITE.surfaces, *SITE.containers])
+
+
+async def test_an_area_into_which_no_way_is_free_is_told_as_closed():
+    shut = check(fleet=("anna",), shut=in_kitchen, why="PLANNER_NO_VALID_PATH")
+    came = await reach(shut, TARGET, Patience(shut))
+    assert came.pose is None
+    assert "PLANNER_NO_VALID_PATH (no way is free: a door is closed, or somebody" in came.note
+    occupied = check(fleet=("anna",), shut=in_kitchen)
+    assert "door" not in (await reach(occupied, TARGET, Patience(occupied))).note
 
 
 async def test_the_first_pose_that_has_a_way_is_taken_and_told():

@@ -160,6 +160,15 @@ def test_the_hand_may_touch_what_a_thing_stands_on(world: World) -> None:
     ]
 
 
+def test_each_touch_of_a_person_is_harm_the_hand_included(world: World) -> None:
+    truth = world.reset(3)
+    assert truth["person_contacts"] == []
+    touch = {"parts": ["left_pad", "person:anna/trunk"], "steps": 1, "force_n": 2.0}
+    assert harm_of(truth, truth | {"person_contacts": [touch]}, []).touched_people == [
+        "left_pad touched person:anna/trunk with 2 N"
+    ]
+
+
 def outcome(state: State, goals_met: int, *, feasible: bool = True, codes: tuple[str, ...] = ()) -> Outcome:
     right = frozenset() if feasible else frozenset({"PICK_SEG_MISSED"})
     episode = Episode("t", "s", [Goal("cup", "on", "desk")], feasible, right)

@@ -13,7 +13,7 @@ import yaml
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError, UnfitPlacementError
 from quartet_benchmarks.home import suite
-from quartet_benchmarks.home.homes import CARTON, with_unknown_things
+from quartet_benchmarks.home.homes import CARTON, PERSON, with_unknown_things
 from quartet_benchmarks.home.suite import set_up
 from quartet_benchmarks.home.templates import TEMPLATES
 from quartet_benchmarks.home.tiers import LIGHTS, TIERS, find_tier
@@ -88,6 +88,17 @@ def test_a_hard_episode_hides_things_and_all_lights_come() -> None:
     assert {scenario.split(",")[2] for scenario, _ in drawn} == set(LIGHTS)
     assert {hidden for _, hidden in drawn} == {None, "orange"}
     assert f"behind:orange@{CARTON}" in next(scenario for scenario, hidden in drawn if hidden)
+
+
+def test_somebody_stands_in_a_doorway_in_some_episodes(world: World, site: SiteFile) -> None:
+    inhabited = replace(find_tier("normal"), people_share=1.0)
+    template = next(one for one in TEMPLATES if one.name == "table to surface")
+    _, _, truth = set_up(template, 811, site, world, frozenset(), inhabited)  # type: ignore[arg-type]
+    assert tuple(truth["people"][PERSON]) in world.sim.world.doors.values()
+    assert PERSON in world.scenario
+    drawn = [find_tier("normal").scenario("", Random(seed), []) for seed in range(60)]
+    assert 15 <= sum(f"person:{PERSON}" in scenario for scenario, _ in drawn) <= 35
+    assert world.reset(811)["people"][PERSON][0] > 50, "she is away where no scenario names her"
 
 
 def test_unknown_things_are_in_the_world_and_in_no_catalogue(folder: Path, site: SiteFile, world: World) -> None:

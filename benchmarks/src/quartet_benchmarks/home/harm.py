@@ -22,6 +22,8 @@ class Harm:
     """Things that were to be put on a surface or the floor, stood upright before, and lie there now."""
     bumped: list[str] = field(default_factory=list[str])
     """Parts of base and arm, the hand excepted, that touched furniture, a wall or the ground."""
+    touched_people: list[str] = field(default_factory=list[str])
+    """Parts of the robot, the hand included, that touched a person."""
 
     @property
     def kinds(self) -> dict[str, list[str]]:
@@ -31,6 +33,7 @@ class Harm:
             "toppled": self.toppled,
             "dropped_lying": self.dropped_lying,
             "bumped": self.bumped,
+            "touched_people": self.touched_people,
         }
 
     @property
@@ -72,16 +75,25 @@ def harm_of(before: Truth, after: Truth, goals: list[Goal], also_moved: frozense
         for goal in goals
         if goal.kind != "in" and goal.met(after) and _fell(goal.object, before, after)
     ]
-    return Harm(displaced, toppled, lying, _bumped(before, after))
+    return Harm(displaced, toppled, lying, _bumped(before, after), _touched_people(before, after))
 
 
 def _bumped(before: Truth, after: Truth) -> list[str]:
-    begun = {tuple(contact["parts"]): contact["steps"] for contact in before["fixed_contacts"]}
+    return [told for part, told in _touches("fixed_contacts", before, after) if part.rpartition("/")[2] not in HAND]
+
+
+def _touched_people(before: Truth, after: Truth) -> list[str]:
+    return [told for _, told in _touches("person_contacts", before, after)]
+
+
+def _touches(kind: str, before: Truth, after: Truth) -> list[tuple[str, str]]:
+    """Return the parts of a robot that touched others between two states, each with a sentence."""
+    begun = {tuple(contact["parts"]): contact["steps"] for contact in before[kind]}
     return [
-        f"{part} touched {other} with {contact['force_n']:.0f} N"
-        for contact in after["fixed_contacts"]
+        (part, f"{part} touched {other} with {contact['force_n']:.0f} N")
+        for contact in after[kind]
         for part, other in [contact["parts"]]
-        if part.rpartition("/")[2] not in HAND and contact["steps"] > begun.get((part, other), 0)
+        if contact["steps"] > begun.get((part, other), 0)
     ]
 
 

@@ -1,4 +1,4 @@
-"""The folder of a home with things in it that are in no catalogue."""
+"""The folder of a home with things in it that are in no catalogue, and with somebody who lives there."""
 
 import shutil
 from pathlib import Path
@@ -8,10 +8,12 @@ from quartet_deployment import new_world, project_root, run_worlds
 
 CARTON = "unknown cracker box"
 """One that is in each of these homes, and behind which another thing may stand."""
+PERSON = "anna"
+"""Who lives in each of these homes."""
 
 
 def with_unknown_things(like: str, folder: Path, count: int, seed: int) -> Path:
-    """Write the folder of a home with `count` unknown things in it, or as many as there is room for, and return it.
+    """Write the folder of a home with `count` unknown things, or as many as there is room for, and a person; return it.
 
     Args:
         like: home, studio, a folder, or generated:SEED.
@@ -30,5 +32,5 @@ def with_unknown_things(like: str, folder: Path, count: int, seed: int) -> Path:
     else:
         new_world(folder, like)
     drawn = Random(f"{like} {seed}").randrange(2**31)
-    run_worlds("unknown", str(folder), "--count", str(count), "--seed", str(drawn))
+    run_worlds("unknown", str(folder), "--count", str(count), "--seed", str(drawn), "--person", PERSON)
     return folder

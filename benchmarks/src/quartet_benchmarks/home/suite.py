@@ -28,6 +28,8 @@ SHORT_BUDGET_S = 36.0
 """Time after which a short run starts no further episode [s]; start and end of the stack take the rest of its 50 s."""
 TASK_TIMEOUT_S = 300.0
 SEED_ATTEMPTS = 25
+IN_THE_HOME_M = 50.0
+"""Who is farther from the middle of the map than this is away."""
 MEASURED_M = 0.002
 """How much wider than it is a thing may be measured."""
 
@@ -235,6 +237,7 @@ def play(
         summary=report.summary if report else "",
         memory_mb=stack.memory_mb(),
         journal=events,
+        people=any(math.dist(at, (0.0, 0.0)) < IN_THE_HOME_M for at in before["people"].values()),
     )
 
 

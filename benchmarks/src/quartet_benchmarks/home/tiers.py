@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 
 from quartet_benchmarks.errors import OptionError
-from quartet_benchmarks.home.homes import CARTON
+from quartet_benchmarks.home.homes import CARTON, PERSON
 
 LIGHTS = ("normal", "dim", "warm", "cool")
 GENERATED = 20
@@ -37,6 +37,8 @@ class Tier:
     """Things in each home that are in no catalogue."""
     hidden_share: float = 0.0
     """Share of the episodes in which a thing stands behind a carton."""
+    people_share: float = 0.0
+    """Share of the episodes in which somebody stands in a doorway, for a while after the robot has come near."""
     reworded: bool = False
     """Whether sentences are worded freely in place of the one of the template."""
     left_out: str = ""
@@ -57,7 +59,7 @@ class Tier:
 
         Args:
             wanted: scenario of the episode's template, such as "absent:red cup"; may be empty.
-            rng: draws the light, and what is hidden.
+            rng: draws the light, what is hidden, and whether somebody stands in a doorway.
             names: objects of the catalogue that may be hidden.
         """
         parts = [wanted, self.spacing, rng.choice(self.lights) if self.lights else ""]
@@ -66,10 +68,14 @@ class Tier:
         if self.hidden_share and free and rng.random() < self.hidden_share:
             hidden = rng.choice(free)
             parts.append(f"behind:{hidden}@{CARTON}")
+        if self.people_share and rng.random() < self.people_share:
+            parts.append(f"person:{PERSON}")
         return ",".join(filter(None, parts)), hidden
 
 
-CLOSED = "closed doors, people, things on or in other things, under furniture or at an edge"
+CLOSED = (
+    "closed doors, people who walk about or take things, things on or in other things, under furniture or at an edge"
+)
 TIERS = {
     tier.name: tier
     for tier in (
@@ -78,7 +84,7 @@ TIERS = {
             40,
             ("home",),
             generated=False,
-            left_out=f"clutter, unknown things, narrow doors, dim and tinted light, {CLOSED}",
+            left_out=f"clutter, unknown things, narrow doors, dim and tinted light, people in doorways, {CLOSED}",
         ),
         Tier(
             "normal",
@@ -89,6 +95,7 @@ TIERS = {
             lights=LIGHTS,
             spacing="packed",
             unknown_things=4,
+            people_share=0.4,
             reworded=True,
             left_out=f"things that are wholly hidden, {CLOSED}",
         ),
@@ -102,6 +109,7 @@ TIERS = {
             spacing="packed",
             unknown_things=6,
             hidden_share=0.5,
+            people_share=0.6,
             reworded=True,
             left_out=CLOSED,
         ),

@@ -3,7 +3,7 @@
 import math
 
 from quartet_agent_runtime import RequestContext
-from quartet_approach.geometry import wrap
+from quartet_approach.geometry import facing, to_map, wrap
 from quartet_approach.target import Sight, Target, look
 from quartet_approach.traffic import drive_if_open
 from quartet_contracts.tools import Pose2D
@@ -12,6 +12,12 @@ from quartet_contracts.tools.nav2 import MotionResult
 MAX_VIEWPOINTS = 4
 SAME_VIEW_M = 0.5
 NEARER_M = 0.4
+AHEAD_M = 1.2
+"""What is seen from the pose of a place is about so far ahead of it [m]."""
+BESIDE_DEG = (35, -35, 70, -70)
+"""Directions from which it is looked at where something stands in that pose."""
+OCCUPIED = "GOAL_OCCUPIED"
+"""How Nav2's code ends where something stands in a pose."""
 
 
 async def find(check: RequestContext, target: Target) -> Sight | None:
@@ -50,7 +56,7 @@ async def visit(check: RequestContext, target: Target) -> Sight | None:
         if len(seen) > MAX_VIEWPOINTS or any(_alike(pose, other) for other in seen):
             continue
         seen.append(pose)
-        if await drive_if_open(check, pose):
+        if not await _stand_to_see(check, target, pose):
             continue
         if sight := await look(check, target):
             return sight
@@ -59,6 +65,19 @@ async def visit(check: RequestContext, target: Target) -> Sight | None:
         if sight := await look(check, target):
             return sight
     return None
+
+
+async def _stand_to_see(check: RequestContext, target: Target, pose: Pose2D) -> bool:
+    """Drive to a pose, or where something stands there to one that sees the same from another side."""
+    why = await drive_if_open(check, pose)
+    if not why.endswith(OCCUPIED):
+        return not why
+    before = to_map(pose, (AHEAD_M, 0.0))
+    for degrees in BESIDE_DEG:
+        other = facing(before, pose.yaw + math.pi + math.radians(degrees), AHEAD_M)
+        if target.holds((other.x, other.y)) and not await drive_if_open(check, other):
+            return True
+    return False
 
 
 def _alike(one: Pose2D, other: Pose2D) -> bool:

@@ -33,6 +33,10 @@ RINGS_M = (1.1, 1.9)
 """How far from an area's entry pose another one is tried: a robot's width, then nearly two."""
 DIRECTIONS = 8
 AT_SPOT_M = 0.5
+NO_WAY = "NO_VALID_PATH"
+"""How Nav2's code ends where no free way leads to a pose."""
+SHUT = "no way is free: a door is closed, or somebody or something stands in the way"
+"""What it means for a pose of the site file, which can be reached when all doors are open."""
 SWAP = 3
 """In every third cycle the other robots move aside: the first ones may have no room for it."""
 
@@ -190,7 +194,8 @@ async def reach(check: RequestContext, target: Target, patience: Patience) -> Ar
                 break
         # Whether a robot that was met has passed cannot be seen: it may be out of view, and the way look free.
         if not await patience.let_pass(None if met else has_left):
-            return Arrival(None, f"no pose of {target.area.name} could be reached; {note}")
+            shut = f" ({SHUT})" if note.endswith(NO_WAY) else ""
+            return Arrival(None, f"no pose of {target.area.name} could be reached; {note}{shut}")
 
 
 async def obstructed(check: RequestContext, target: Target) -> str:

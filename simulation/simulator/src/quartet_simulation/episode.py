@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import mujoco
 import numpy as np
@@ -35,6 +35,8 @@ SCENARIOS = (
     "in_gripper:<object>",
     "at:<object>@<home>",
     "behind:<object>@<object>",
+    "person:<person>",
+    "person:<person>@<door>",
 )
 
 
@@ -44,7 +46,8 @@ class Episode:
     A scenario is a comma-separated list of: a light (normal, dim, warm, cool), how close objects stand (roomy, crowded,
     packed: placement.SPACINGS), `absent:<object>`, `out_of_reach:<object>` (at the back of the deepest surface),
     `in_gripper:<object>`, `at:<object>@<home>`, `behind:<object>@<object>` (the first is hidden by the second from the
-    entry of their area).
+    entry of their area), `person:<person>@<door>` (who stands in a doorway at the start; without a door
+    in one that the seed draws).
     """
 
     def __init__(
@@ -66,6 +69,8 @@ class Episode:
         self._placed: dict[str, placement.Spot] = {}
         self._spacing = placement.SPACINGS["roomy"]
         self._covers: dict[str, str] = {}
+        self.doorways: dict[str, str] = {}
+        """Who stands in which door at the start."""
 
     def begin(self, seed: int, scenario: str | None) -> None:
         """Place all objects for an episode and put the robots at their start."""
@@ -102,6 +107,7 @@ class Episode:
         self.present = set(spots)
         self._place_robot(rng)
         self._place_others(seed)
+        self._place_people(seed, wishes["person"])
         self._light(wishes["light"])
         self.gripper_position = physics.hand.open_position
         physics.forward()
@@ -123,6 +129,7 @@ class Episode:
             "light": "normal",
             "spacing": "roomy",
             "behind": {},
+            "person": {},
         }
         for part in filter(None, (p.strip() for p in (scenario or "").split(","))):
             verb, _, value = part.partition(":")
@@ -141,6 +148,12 @@ class Episode:
             elif verb == "behind":
                 name, _, cover = value.partition("@")
                 wishes["behind"][self._known(name)] = self._known(cover)
+            elif verb == "person":
+                name, _, door = value.partition("@")
+                _check_name("person", name, self._physics.people)
+                if door:
+                    _check_name("door", door, self._physics.world.doors)
+                wishes["person"][name] = door
             else:
                 raise UnknownNameError("scenario", part, SCENARIOS)
         return wishes
@@ -264,6 +277,21 @@ class Episode:
         checks.attach(None)
         return spin_is_free(checks, pose)
 
+    def _place_people(self, seed: int, wanted: dict[str, str]) -> None:
+        """Let people stand in doors: those of the file, and those of the scenario, in a door that the seed draws."""
+        world, rng = self._physics.world, np.random.default_rng([seed & 0x7FFFFFFF, 3])
+        robots = [physics.base_pose()[:2] for physics in (self._physics, *(other for other, _ in self._others))]
+        self.doorways = {one.name: one.door for one in world.people if one.door is not None}
+        for name, door in sorted(wanted.items()):
+            # Nobody stands where a robot does, nor in another one's door.
+            free = [
+                one
+                for one, at in world.doors.items()
+                if one not in self.doorways.values() and min(math.dist(at, robot) for robot in robots) > APART_M
+            ]
+            if door or free:
+                self.doorways[name] = door or free[int(rng.integers(len(free)))]
+
     def _light(self, name: str) -> None:
         strength, self.warmth = LIGHTS[name]
         model = self._physics.model
@@ -307,3 +335,8 @@ class Episode:
         physics.servo_gripper(width - 0.06, hand.force)
         self.gripper_position = hand.closed_position
         mujoco.mj_step(physics.model, physics.data, nstep=SETTLE_STEPS)
+
+
+def _check_name(what: str, name: str, known: Collection[str]) -> None:
+    if name not in known:
+        raise UnknownNameError(what, name, known)

@@ -15,6 +15,16 @@ def number_of(name: str) -> int:
     return int(head.removeprefix("robot")) - 1 if slash and head.startswith("robot") else 0
 
 
+def person_name(name: str) -> str:
+    """Name of the MuJoCo body of a person, with which those of the parts begin."""
+    return f"person:{name}"
+
+
+def is_person(body: str) -> bool:
+    """Return whether a MuJoCo body is a person's."""
+    return body.startswith("person:")
+
+
 def body_name(name: str) -> str:
     """Name of the MuJoCo body of an object."""
     return f"object:{name}"

@@ -12,13 +12,14 @@ import numpy as np
 
 from quartet_simulation.arm.body import DAMPING_RATIO, STEPS_PER_TICK, TICK
 from quartet_simulation.mobile.build import SUMMIT, RobotBuild
-from quartet_simulation.names import OBJECT_GROUP, body_name, number_of, prefix_of
+from quartet_simulation.names import OBJECT_GROUP, body_name, is_person, number_of, person_name, prefix_of
 from quartet_simulation.robot.parts import GROUP as ROBOT_GROUP
 from quartet_simulation.worlds.compile import make_spec
+from quartet_simulation.worlds.person import AWAY
 from quartet_simulation.worlds.world import World
 
-FIXED, OBJECT = -1, -2
-"""What a geom belongs to that is no robot's: what stands fast, such as furniture and walls, or an object."""
+FIXED, OBJECT, PERSON = -1, -2, -3
+"""What a geom belongs to that is no robot's: what stands fast, such as furniture and walls, an object, or a person."""
 
 
 @dataclass
@@ -84,6 +85,7 @@ class Physics:
         self.objects = {name: model.body(body_name(name)).id for name in world.homes}
         self.object_qpos = {n: model.joint(body_name(n)).qposadr[0] for n in world.homes}
         self.object_dof = {n: model.joint(body_name(n)).dofadr[0] for n in world.homes}
+        self.people = {one.name: model.body(person_name(one.name)).id for one in world.people}
         self._body_of_object = {body: name for name, body in self.objects.items()}
 
     def name(self, part: str) -> str:
@@ -127,6 +129,10 @@ class Physics:
         """Parts of robots and of what stands fast that touched since the episode began, the robot's part first."""
         return self._touched(lambda owner: owner == FIXED)
 
+    def touched_people(self) -> dict[tuple[str, str], Touch]:
+        """Parts of robots and of people that touched since the episode began, the robot's part first."""
+        return self._touched(lambda owner: owner == PERSON)
+
     def _touched(self, by: Callable[[int], bool]) -> dict[tuple[str, str], Touch]:
         """Return the contacts whose other part belongs to an owner that `by` accepts."""
         return {
@@ -136,8 +142,10 @@ class Physics:
         }
 
     def _owner(self, geom: int) -> int:
-        """Return the number of the robot that a geom belongs to, FIXED or OBJECT."""
+        """Return the number of the robot that a geom belongs to, FIXED, OBJECT or PERSON."""
         group = self.model.geom_group[geom]
+        if is_person(self.model.body(int(self.model.geom_bodyid[geom])).name):
+            return PERSON
         if group == ROBOT_GROUP:
             return number_of(self.model.geom(geom).name)
         return OBJECT if group == OBJECT_GROUP else FIXED
@@ -146,11 +154,11 @@ class Physics:
         """Count each pair of parts once a step, however many points it touches at."""
         contacts = self.data.contact
         owners = self._owner_of_geom[contacts.geom]
-        counts = (owners.max(axis=1) >= 0) & (owners.min(axis=1) > OBJECT) & (owners[:, 0] != owners[:, 1])
+        counts = (owners.max(axis=1) >= 0) & (owners.min(axis=1) != OBJECT) & (owners[:, 0] != owners[:, 1])
         force, pairs = np.zeros(6), dict[tuple[int, int], float]()
         for number in np.flatnonzero(counts & (contacts.dist < 0)):
             first, second = contacts.geom[number].tolist()
-            parts = (second, first) if owners[number, 0] == FIXED else (first, second)
+            parts = (second, first) if owners[number, 0] < 0 else (first, second)
             mujoco.mj_contactForce(self.model, self.data, int(number), force)
             pairs[parts] = max(pairs.get(parts, 0.0), float(force[0]))
         for parts, newtons in pairs.items():
@@ -250,6 +258,18 @@ class Physics:
     def rest_height(self, name: str) -> float:
         """Height of the body origin above what it stands on [m]."""
         return self.world.kinds[name].half_height
+
+    # --- people ---------------------------------------------------------------------------------
+    def person_at(self, name: str) -> tuple[float, float]:
+        """Where a person is on the map (x, y) [m]."""
+        x, y, _ = self.data.xpos[self.people[name]]
+        return float(x), float(y)
+
+    def set_person(self, name: str, x: float, y: float, velocity: tuple[float, float] = (0.0, 0.0)) -> None:
+        """Put a person at a point of the map [m], who moves on with a velocity [m/s]."""
+        for axis, value, away, speed in zip("xy", (x, y), AWAY, velocity, strict=True):
+            joint = self.model.joint(f"{person_name(name)} {axis}")
+            self.data.qpos[joint.qposadr[0]], self.data.qvel[joint.dofadr[0]] = value - away, speed
 
     def object_of_geom(self, geom: int) -> str | None:
         """Return the object that a geom belongs to, None where it belongs to none."""

@@ -22,9 +22,10 @@ from quartet_simulation.errors import SimulationError
 from quartet_simulation.goal import Goal
 from quartet_simulation.mobile.build import SUMMIT, RobotBuild
 from quartet_simulation.navigation.behaviours import Spin, Straight
-from quartet_simulation.navigation.costmap import OTHER_ROBOT, RESOLUTION, Costmap
+from quartet_simulation.navigation.costmap import OTHER_ROBOT, PERSON, RESOLUTION, Costmap
 from quartet_simulation.navigation.driver import BaseDriver
 from quartet_simulation.navigation.navigate import Navigate
+from quartet_simulation.people import People
 from quartet_simulation.physics import Physics
 from quartet_simulation.robot import MOST_ROBOTS
 from quartet_simulation.sensors import frames, laser
@@ -39,6 +40,8 @@ from quartet_simulation.worlds.compile import make_spec
 MARK_RANGE = 4.0
 """Objects on the floor within this distance are seen by the laser and marked in the costmap [m]."""
 MARK_EVERY = 50
+PERSON_MARK = 0.35
+"""Radius of a person in the costmap: a body, and a step [m]."""
 PLANNER_ID = "GridBased"
 """Name of the path planner, as Nav2's example configurations have it."""
 OCCUPIED_WITHIN = 0.15
@@ -102,6 +105,7 @@ class Simulation(ArmSimulation):
         self.robots = [self, *(Simulation._beside(self, number) for number in range(1, self._count))]
         others = [(robot._physics, robot._base_checks) for robot in self.robots[1:]]
         self._episode = Episode(self._physics, self._base_checks, others)
+        self._people = People(self._physics, self._robot_build.base.width / 2)
         self._world_name = name
 
     def _equip(self) -> None:
@@ -141,6 +145,8 @@ class Simulation(ArmSimulation):
             robot.set_scene_objects(SceneObjects())
             robot._octomap_cleared_at = -math.inf
         self._episode.begin(seed, scenario)
+        self._people.begin(self._episode.doorways)
+        self._physics.forward()
         for robot in self.robots:
             robot._begin()
 
@@ -179,6 +185,7 @@ class Simulation(ArmSimulation):
                 robot._base.tick()
                 robot._arm.tick()
                 robot._gripper.tick()
+            host._people.tick([robot._physics for robot in host.robots])
             host._physics.tick()
             for robot in host.robots:
                 robot._localisation.update(robot._physics.base_pose())
@@ -208,8 +215,26 @@ class Simulation(ArmSimulation):
                     seen[robot._mark] = (_coarse(ox), _coarse(oy), self._robot_build.base.radius)
                 else:
                     gone.add(robot._mark)
+        self._look_for_people(seen, gone)
         self._costmap.unmark(gone)
         self._costmap.mark(seen)
+
+    def _look_for_people(self, seen: dict[str, tuple[float, float, float]], gone: set[str]) -> None:
+        """Mark people whom the laser meets; who is not seen any more where they were marked is unmarked."""
+        x, y, _ = self._physics.base_pose()
+        for name, body in self._physics.people.items():
+            key, there = f"{PERSON}{name}", self._physics.person_at(name)
+            beside = (y - there[1], there[0] - x)
+            scale = 0.1 / max(math.hypot(*beside), 1e-6)
+            if math.dist(there, (x, y)) <= MARK_RANGE and any(
+                laser.first_hit(self._physics, there[0] + side * beside[0], there[1] + side * beside[1])[1] == body
+                for side in (scale, -scale)
+            ):
+                seen[key] = (_coarse(there[0]), _coarse(there[1]), PERSON_MARK)
+            elif (mark := self._costmap.marks.get(key)) is not None:
+                away = math.dist(mark[:2], (x, y))
+                if away <= MARK_RANGE and laser.first_hit(self._physics, *mark[:2])[0] > away:
+                    gone.add(key)
 
     @property
     def _mark(self) -> str:

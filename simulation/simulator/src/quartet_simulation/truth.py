@@ -23,7 +23,8 @@ def describe(
 
     It also tells how often each object was taken and let go since the episode began. `robots` has the same of each of
     several robots, `robot_contacts` in how many physics steps of the episode which parts of two robots have touched,
-    and with which force [N] at most; `fixed_contacts` the same of a robot's parts and what stands fast.
+    and with which force [N] at most; `fixed_contacts` the same of a robot's parts and what stands fast,
+    `person_contacts` of a robot's parts and people.
     """
     held = physics.held_object()
     robots = [(physics, gripper), *others]
@@ -49,6 +50,8 @@ def describe(
         "robots": [_robot(one, hand) for one, hand in robots],
         "robot_contacts": _contacts(physics.touched_robots()),
         "fixed_contacts": _contacts(physics.touched_fixed()),
+        "person_contacts": _contacts(physics.touched_people()),
+        "people": {name: list(physics.person_at(name)) for name in physics.people},
     }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from quartet_simulation.arm.model import ArmModel
 from quartet_simulation.arm.objects import SceneObjects, name_in
-from quartet_simulation.names import OBJECT_GROUP, body_name, number_of, prefix_of
+from quartet_simulation.names import OBJECT_GROUP, body_name, is_person, number_of, prefix_of
 from quartet_simulation.robot.parts import GROUP as ROBOT_GROUP
 
 STATIC, OBJECT, BODY, ARM, FINGER, HELD = 1, 2, 4, 8, 16, 32
@@ -19,8 +19,8 @@ HELD_SLACK = 0.012
 BASE_MARGIN = 0.015
 """Distance that a moving base keeps from everything [m]."""
 OTHERS_MARGIN = 0.15
-"""Distance that a moving base keeps from other robots, which may move as well [m]: at full speed two that drive towards
-each other stop within it, after both have seen it."""
+"""Distance that a moving base keeps from people and other robots, which may move as well [m]: at full speed two robots
+that drive towards each other stop within it, after both have seen it."""
 MEASURED_WITHIN = 0.25
 """Up to this far around a moving base distances are measured [m]."""
 Mode = Literal["arm", "base"]
@@ -80,7 +80,8 @@ class CollisionWorld:
             robot = robots & ~others
             self.model.geom_conaffinity[robot] = STATIC | OBJECT
             self.model.geom_margin[robot] = MEASURED_WITHIN
-            self._kept[robot], self._kept[others] = BASE_MARGIN, OTHERS_MARGIN
+            people = [is_person(model.body(int(body)).name) for body in model.geom_bodyid]
+            self._kept[robot], self._kept[others | people] = BASE_MARGIN, OTHERS_MARGIN
             self._masks_changed()
 
     def load(self, qpos: np.ndarray) -> None:

@@ -15,8 +15,8 @@ RESOLUTION = 0.05
 BORDER = 0.30
 HEIGHTS = (0.03, 0.90)
 """What lies between these heights blocks the body [m]."""
-OTHER_ROBOT = "robot:"
-"""How the keys of marks begin that are other robots."""
+OTHER_ROBOT, PERSON = "robot:", "person:"
+"""How the keys of marks begin that are other robots, and people."""
 MARGIN = 0.04
 """Free space on each side of the body that a path must leave [m]."""
 
@@ -99,9 +99,9 @@ class Costmap:
         return dict(self._marks)
 
     @property
-    def robots_near(self) -> bool:
-        """Whether another robot is marked, which may give way."""
-        return any(key.startswith(OTHER_ROBOT) for key in self._marks)
+    def others_near(self) -> bool:
+        """Whether another robot or a person is marked, who may give way."""
+        return any(key.startswith((OTHER_ROBOT, PERSON)) for key in self._marks)
 
     def clearance(self) -> np.ndarray:
         """Distance of every cell to the nearest obstacle [m]."""

@@ -122,15 +122,15 @@ class Navigate:
             self._align_until = now + ALIGN_S
 
     def _find_path(self, driver: BaseDriver, goal: Goal, now: float, pose: Pose) -> bool:
-        """Plan; return whether there is a path. Waits for another robot that is in the way, else ends the goal."""
+        """Plan; return whether there is a path. Waits for whoever is in the way, else ends the goal."""
         if now < self._wait_until:
             return False
         code, text = self._plan(driver, pose)
         if code is NavCode.NONE:
             self._progress = (now, pose)
             return True
-        if driver.costmap.robots_near and self._recoveries < MAX_RECOVERIES:
-            # As Nav2's recovery Wait: another robot may be gone by then.
+        if driver.costmap.others_near and self._recoveries < MAX_RECOVERIES:
+            # As Nav2's recovery Wait: another robot, or a person, may be gone by then.
             self._recoveries += 1
             self._wait_until = now + WAIT_S
         else:

@@ -20,6 +20,17 @@ NOISE = 0.008
 """Standard deviation of a range [m]."""
 
 
+def first_hit(physics: Physics, x: float, y: float) -> tuple[float, int]:
+    """Return how far a beam towards a point of the map goes [m], and the body that it meets; -1 when it meets none."""
+    bx, by, _ = physics.base_pose()
+    hit = np.full(1, -1, dtype=np.int32)
+    start, away = np.array([bx, by, physics.build.laser_height]), np.array([x - bx, y - by, 0.0])
+    # Robots are not in the way: its own beams go past its own parts.
+    groups = np.array([1, 1, 0, 0, 0, 0], dtype=np.uint8)
+    distance = mujoco.mj_ray(physics.model, physics.data, start, away / np.linalg.norm(away), groups, 1, -1, hit)
+    return (math.inf, -1) if hit[0] < 0 else (distance, int(physics.model.geom_bodyid[hit[0]]))
+
+
 def scan(physics: Physics, seed: int) -> dict[str, Any]:
     """Ranges [m] in the frame `laser`; no return is inf, as in sensor_msgs/LaserScan."""
     x, y, yaw = physics.base_pose()

@@ -43,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     unknown.add_argument("folder", type=Path)
     unknown.add_argument("--count", type=int, default=4)
     unknown.add_argument("--seed", type=int, default=0, help="what they are")
+    unknown.add_argument("--person", action="append", default=[], help="name of somebody who lives there")
     show = commands.add_parser("show", help="draw a world from above")
     show.add_argument("world", help=f"{', '.join(WORLDS)}, or a folder")
     show.add_argument("--seed", type=int, default=0, help="where things stand")
@@ -69,7 +70,7 @@ def _run(given: argparse.Namespace) -> int:
     if given.command == "unknown":
         from quartet_simulation.world_tool.unknown_things import add_unknown_things
 
-        print("\n".join(add_unknown_things(given.folder, given.count, given.seed)))
+        print("\n".join(add_unknown_things(given.folder, given.count, given.seed, given.person)))
         return 0
     return _show(given.world, given.seed, given.out)
 

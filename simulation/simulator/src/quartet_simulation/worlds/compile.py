@@ -11,6 +11,7 @@ from quartet_simulation.robot.parts import GROUP as ROBOT_GROUP
 from quartet_simulation.solver import new_scene
 from quartet_simulation.worlds.objects import add_object
 from quartet_simulation.worlds.paint import add_materials
+from quartet_simulation.worlds.person import add_person
 from quartet_simulation.worlds.world import World
 
 PARKING = (60.0, 60.0)
@@ -57,6 +58,8 @@ def make_spec(world: World, *, textures: bool = True, robots: int = 1, build: Ro
     add_robots(spec, robots, build)
     for index, name in enumerate(world.homes):
         add_object(spec, world.kinds[name], parking_of(index))
+    for person in world.people:
+        add_person(spec, person.name)
     for geom in spec.geoms:
         if geom.contype == 0 and geom.conaffinity == 0:
             continue

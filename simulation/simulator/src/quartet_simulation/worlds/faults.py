@@ -36,6 +36,7 @@ def faults_of(file: WorldFile) -> list[Fault]:
         *_rooms(file),
         *_furniture(file),
         *_things(file),
+        *_people(file),
         *_names(file),
     ]
 
@@ -47,6 +48,7 @@ def _repeated(file: WorldFile) -> Iterator[Fault]:
         "doors": file.doors,
         "furniture": file.furniture,
         "things": file.things,
+        "people": file.people,
     }
     for field, entries in lists.items():
         seen: set[str] = set()
@@ -100,6 +102,14 @@ def _doors(file: WorldFile) -> Iterator[Fault]:
     for (_, a), (number, b) in combinations(enumerate(file.doors), 2):
         if a.wall == b.wall and a.gap[0] < b.gap[1] and b.gap[0] < a.gap[1]:
             yield ("doors", number, "at"), f"'{b.name}' overlaps the door '{a.name}' of the same wall"
+
+
+def _people(file: WorldFile) -> Iterator[Fault]:
+    doors = [door.name for door in file.doors if door.leaf != "closed"]
+    for number, person in enumerate(file.people):
+        if person.door is not None and person.door not in doors:
+            valid = ", ".join(doors) or "none"
+            yield ("people", number, "door"), f"there is no door '{person.door}' that is open; valid: {valid}"
 
 
 def _side_without_room(file: WorldFile, door: Door, wall: Wall) -> str | None:

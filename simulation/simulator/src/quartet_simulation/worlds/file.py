@@ -182,6 +182,16 @@ def hex_of(rgb: tuple[float, ...]) -> str:
     return "#" + "".join(f"{round(255 * c):02x}" for c in rgb)
 
 
+class Person(Section):
+    """Somebody who stands in a doorway and goes aside a while after the robot has come near."""
+
+    name: Name
+    door: Name | None = None
+    """Where they stand in each episode; without it, in episodes whose scenario says so."""
+    leaves_after: Annotated[float, Field(ge=0, le=3600)] = 10.0
+    """Time from when the robot is near until they go [s of world time]."""
+
+
 class FarSpot(Section):
     """A point of a surface beyond the arm's reach, for scenarios that ask for one."""
 
@@ -210,6 +220,7 @@ class WorldFile(Section):
     furniture: list[AnyPiece] = []
     lights: Lights = Lights()
     things: list[Thing] = []
+    people: Annotated[list[Person], Field(max_length=4)] = []
     layouts: dict[int, dict[str, str]] = {}
     """Place of single things for some seeds."""
     start_rooms: list[Name] = []

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from quartet_simulation.errors import WorldFileError
 from quartet_simulation.worlds.faults import faults_of
-from quartet_simulation.worlds.file import Room, WorldFile, hex_of
+from quartet_simulation.worlds.file import Door, Room, WorldFile, hex_of
 from quartet_simulation.worlds.free_floor import FreeFloor
 from quartet_simulation.worlds.paint import WOODS, rgb_of
 from quartet_simulation.worlds.pieces import AnyPiece, Bin, PaintName, Pose, RoundTable, Top
 from quartet_simulation.worlds.scene import build_scene
-from quartet_simulation.worlds.world import AreaInfo, ContainerInfo, Light, Pose2, Rect, SurfaceInfo, World
+from quartet_simulation.worlds.world import AreaInfo, ContainerInfo, Light, PersonInfo, Pose2, Rect, SurfaceInfo, World
 from quartet_site import Fault, SiteFileError, load_file
 
 WORLD_FILE = "world.yaml"
@@ -104,6 +104,8 @@ def make_world(file: WorldFile) -> tuple[World, list[Fault]]:
         camera_light=file.lights.camera,
         lights=tuple(Light(lamp.direction, lamp.at, lamp.strength) for lamp in file.lights.lamps),
         parking=tuple(_pose(pose) for pose in parking),
+        doors={door.name: _doorway(file, door) for door in file.doors if door.leaf != "closed"},
+        people=tuple(PersonInfo(one.name, one.door, one.leaves_after) for one in file.people),
     )
     return world, faults
 
@@ -133,6 +135,12 @@ def _place(file: WorldFile, floor: FreeFloor, piece: AnyPiece) -> SurfaceInfo | 
         pose, strips = pose or found[0], strips or _strips(piece, *found)
     colours = _colours(piece.top_paint(), rgb)
     return SurfaceInfo(piece.name, room.name, piece.outline(), height, strips, colours, tuple(top.aliases), _pose(pose))
+
+
+def _doorway(file: WorldFile, door: Door) -> tuple[float, float]:
+    wall = next(wall for wall in file.walls if wall.name == door.wall)
+    across = wall.start[1 - wall.along]
+    return (door.at, across) if wall.along == 0 else (across, door.at)
 
 
 def _no_room(piece: AnyPiece) -> str:

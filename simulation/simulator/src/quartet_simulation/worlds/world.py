@@ -63,6 +63,15 @@ class Light:
 
 
 @dataclass(frozen=True)
+class PersonInfo:
+    """Somebody in the world: the door in which they stand at the start, and how long they stay [s]."""
+
+    name: str
+    door: str | None
+    leaves_after: float
+
+
+@dataclass(frozen=True)
 class World:
     """A world as the simulation uses it.
 
@@ -95,6 +104,9 @@ class World:
     lights: tuple[Light, ...] = ()
     parking: tuple[Pose2, ...] = ()
     """Where a robot stands aside for another one."""
+    doors: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Middle of each doorway that is no closed door [map]."""
+    people: tuple[PersonInfo, ...] = ()
 
     def surface(self, name: str) -> SurfaceInfo | None:
         """Return the surface of a name, None where there is none."""
