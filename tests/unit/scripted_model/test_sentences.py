@@ -8,6 +8,40 @@ HOLD = None
 
 # (sentence, [(object, area to fetch it from or None when the sentence does not say, target, target's area)])
 SENTENCES = [
+    # where a thing is, behind where it is to go
+    ("Hello! On the desk, please: the coke can that's on the shelf.", [("red coke can", LIVING, "desk", KIDS)]),
+    (
+        "on the nightstand please: the duck standing on the kitchen counter",
+        [("yellow rubber duck", KITCHEN, "nightstand", PARENTS)],
+    ),
+    (
+        "Put the sponge from the worktop on the shelf in the lounge.",
+        [("green sponge", KITCHEN, "bookshelf", LIVING)],
+    ),
+    (
+        "Set the book from the kitchen counter on the floor in the corridor",
+        [("blue book", KITCHEN, "floor", HALL)],
+    ),
+    # the same for another thing
+    (
+        "Carry the orange from the kitchen to the desk, then do the same with the mug on the bookshelf.",
+        [("orange", KITCHEN, "desk", KIDS), ("blue mug", LIVING, "desk", KIDS)],
+    ),
+    (
+        "I need the red apple on the nightstand. And the tennis ball from the hallway as well.",
+        [("red apple", None, "nightstand", PARENTS), ("tennis ball", HALL, "nightstand", PARENTS)],
+    ),
+    (
+        "Could you put the remote on the shelf, and the teddy bear too?",
+        [("black remote control", None, "bookshelf", LIVING), ("teddy bear", None, "bookshelf", LIVING)],
+    ),
+    (
+        "The cereal on the dining table and the duck that is in the hallway should both go on the worktop.",
+        [
+            ("yellow cereal box", DINING, "kitchen counter", KITCHEN),
+            ("yellow rubber duck", HALL, "kitchen counter", KITCHEN),
+        ],
+    ),
     # what a thing stands next to says which one is meant, not where it is to go
     ("Bring the blue book beside the green tea box to the desk.", [("blue book", None, "desk", KIDS)]),
     ("take the orange next to the mug from the kitchen to the shelf", [("orange", KITCHEN, "bookshelf", LIVING)]),

@@ -10,9 +10,13 @@ from quartet_scripted_model.language.lexicon import (
     JOINS,
     NEGATIONS,
     NOUN_TOO,
+    PARTICIPLES,
+    PLACE_AT,
     PREPOSITIONS,
     PRONOUNS,
+    SAME,
     STOPS,
+    TOO,
     UNWANTED,
     VERBS,
     Verb,
@@ -50,6 +54,8 @@ class Clause:
     """Continues the clause before it with that clause's verb."""
     led: bool = False
     """It begins with a group: "on the shelf: the book"."""
+    too: bool = False
+    """It names what is to go where the thing before it goes: "and the cup as well"."""
     wanted: bool = False
     """The verb says how things ought to be ("should be placed")."""
 
@@ -68,7 +74,7 @@ def clauses(sentence: str, vocabulary: Vocabulary) -> list[Clause]:
     """Return the clauses of `sentence`, in the order in which they are to be done."""
     spotted = vocabulary.spot(_colours_first(tokens(sentence)))
     # "can of coke" may only now be a name: "coke can".
-    turned = [w for t in _of(spotted) for w in (t.words if isinstance(t, Spotted) else (t,))]
+    turned = [w for t in _of(_placed(spotted)) for w in (t.words if isinstance(t, Spotted) else (t,))]
     return _Reader(vocabulary.spot(turned)).read()
 
 
@@ -86,6 +92,23 @@ def _colours_first(words: list[str]) -> list[str]:
             out.insert(len(out) - 1, words[i + 2])
             i += 3
             continue
+        out.append(words[i])
+        i += 1
+    return out
+
+
+def _placed(words: list[Token]) -> list[Token]:
+    """Turn "the can that is standing on the table" into "the can on the table"."""
+    out: list[Token] = []
+    i = 0
+    while i < len(words):
+        end = i
+        if words[i : i + 2] in (["that", "is"], ["which", "is"]):
+            end += 2
+        if words[end : end + 1] and words[end] in PARTICIPLES:
+            end += 1
+        if end > i and out and _noun(out[-1]) and end < len(words) and words[end] in PLACE_AT:
+            i = end
         out.append(words[i])
         i += 1
     return out
@@ -157,6 +180,9 @@ class _Reader:
     def _word(self, word: str) -> None:
         if self._structural(word):
             return
+        if word in TOO:
+            self._too(word)
+            return
         if self._is_verb(word):
             self._verb(word)
         elif word == "with" and self._directed():
@@ -206,6 +232,22 @@ class _Reader:
             return False
         return True
 
+    def _too(self, word: str) -> None:
+        """Take "as well" behind what also goes there, or "do the same with" before it."""
+        self._end_phrase()
+        if word == SAME:
+            self._end_clause()
+            self.clause.too = True
+            return
+        clause = self.clause
+        if self.joined and self.group and len(self.group.phrases) > 1 and not _where(self.group.phrases[-1][-1]):
+            fresh = self.group.phrases.pop()
+            self._end_clause()
+            self.clause.subjects.append(fresh)
+        elif clause.verb is not None and not clause.gapped:
+            return
+        self.clause.too = True
+
     def _is_verb(self, word: str) -> bool:
         if word not in VERBS:
             return False
@@ -230,7 +272,7 @@ class _Reader:
         if kind is Verb.STATE and current is None and self._relative():
             return  # "the can that is on the table, to the desk"
         if current is None:
-            pass
+            self._part_subjects()
         elif current in {Verb.WANT, Verb.STATE} and not self.clause.groups and not (wants or kind is Verb.STATE):
             # "should be placed", "needs to be moved", "I want you to bring": the real verb comes now.
             self.clause.wanted = self.clause.wanted or current is Verb.WANT
@@ -263,11 +305,22 @@ class _Reader:
         return None
 
     def _start_group(self, prep: str) -> None:
+        self._part_subjects()
         if self.joined and self.clause.verb is not None and self._gap(prep):
             return
         self.group = Group(prep)
         self.clause.led = self.clause.led or self.clause.empty
         (self.clause.groups if self.clause.verb is not None else self.clause.lead).append(self.group)
+
+    def _part_subjects(self) -> None:
+        """Begin a clause with the second subject: "the cup on the desk and the book should go to the hallway"."""
+        clause, last = self.clause, self.group
+        if clause.verb is not None or clause.led or not self.joined or last is None or len(last.phrases) < 2:
+            return
+        if clause.subjects and not _where(last.phrases[-1][-1]):
+            fresh = last.phrases.pop()
+            self._end_clause()
+            self.clause.subjects.append(fresh)
 
     def _gap(self, prep: str) -> bool:
         """Begin a clause with the same verb: "the apple in the bowl and the banana in the basket"."""

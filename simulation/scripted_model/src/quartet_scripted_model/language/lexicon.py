@@ -148,6 +148,10 @@ PHRASES: dict[str, str] = {
     "one more thing": "",
     "one last thing": "",
     "one other thing": "",
+    "do the same with": "likewise",
+    "do the same for": "likewise",
+    "do that with": "likewise",
+    "as well": "too",
     "any more": "anymore",
     "any longer": "anymore",
     "no one": "nobody",
@@ -172,6 +176,11 @@ NEAR = frozenset(
 IGNORED_GROUP = frozenset({"with", "using", "for", "because", "so", "without", "via"})
 PREPOSITIONS = SOURCE | DESTINATION | PLACE_AT | NEAR | IGNORED_GROUP | {"of"}
 
+PARTICIPLES = frozenset({"standing", "lying", "sitting", "located"})
+"""How something is where it is."""
+SAME = "likewise"
+TOO = frozenset({SAME, "too"})
+"""What goes where the thing before it goes."""
 STOPS = frozenset({".", ";", "then", "afterwards", "afterward", "finally", "lastly", "subsequently", "next", "now"})
 JOINS = frozenset({"and", ",", "&", "plus", "or", "also"})
 PRONOUNS = frozenset(
@@ -193,7 +202,7 @@ FILLERS = frozenset(
     be been being to-be i you we u your youll id ill lets let would could will shall may might must have has had
     me-too so that which who there currently located standing lying sitting placed-on first firstly second secondly
     third now soon away up back over through go-ahead and-or very really still thanks thank cheers mate buddy
-    wondering if mind able help need-to supposed might-as see seen find-there for-me once when while as well too
+    wondering if mind able help need-to supposed might-as see seen find-there for-me once when while as well
     another other same nearest closest right left-hand certain particular put-away safely straight directly all
     its his their the a an my our this some any do does did teh da pls plz great awesome glad happy grateful
     appreciate love kind hurry asap urgent sir"""

@@ -45,7 +45,8 @@ class _Understanding:
             if clause.negated:
                 self.request.forbidden = True
                 continue
-            self._clause(clause)
+            if not (clause.too and self._too(clause)):
+                self._clause(clause)
         self._share_targets()
         for d in self.request.deliveries:
             if d.source is None and d.item.thing and d.item.thing.name in self.seen_at:
@@ -60,6 +61,20 @@ class _Understanding:
         for more in spots[1:]:
             spot = self._refine(spot, more) if _modifies(more, spot) else spot
         self._state(items, spot)
+
+    def _too(self, clause: Clause) -> bool:
+        """Add what is to go where the thing before it goes; return False where there is none of both."""
+        items = [ref for p in [*clause.subjects, *clause.objects] for ref in self._items(p) if ref.things]
+        if not items or not self.request.deliveries:
+            return False
+        source: Spot | None = None
+        for group in [*clause.lead, *clause.groups]:
+            spot = self._group_spot(group)
+            if spot is not None and group.prep not in NEAR:
+                source = self._refine(source, spot) if source is None or _modifies(spot, source) else source
+        target = self.request.deliveries[-1].target
+        self.request.deliveries += [Delivery(ref, source=source, target=target) for ref in items]
+        return True
 
     def _clause(self, clause: Clause) -> None:
         # "I want you to bring ...": what stands before the verb is who does it, not what is moved.
@@ -294,14 +309,10 @@ class _Understanding:
                 source, last = self._merge(spot, source), "source"
             elif group.prep in DESTINATION:
                 target, last, to_seen = self._merge(spot, target), "target", True
-            elif group.prep in PLACE_AT and last in {"source", "target"} and self._adds(spot, source, target, last):
-                if last == "source" and spot.place and self._aims(clause) and group is clause.groups[-1]:
-                    # "put it from the kitchen on the counter": where it is to go must be said somewhere.
-                    pending.append((group, spot))
-                elif last == "source":
-                    source = self._refine(source, spot)
-                else:
-                    target = self._refine(target, spot)
+            elif group.prep in PLACE_AT and last == "target" and _modifies(spot, target):
+                target = self._refine(target, spot)
+            elif group.prep in PLACE_AT and last == "source" and _modifies(spot, source):
+                source = self._more_of_source(clause, pending, group, spot, source)
             elif group.prep in PLACE_AT | NEAR:
                 source = self._add_pending(pending, group, spot, source)
         source, target = self._settle(clause, source, target, pending, to_seen=to_seen)
@@ -382,8 +393,17 @@ class _Understanding:
     def _aims(self, clause: Clause) -> bool:
         return clause.verb in {Verb.PUT, Verb.CARRY, Verb.WANT, Verb.GO} or clause.wanted
 
-    def _adds(self, spot: Spot, source: Spot | None, target: Spot | None, last: str) -> bool:
-        return _modifies(spot, source if last == "source" else target)
+    def _more_of_source(
+        self, clause: Clause, pending: list[tuple[Group, Spot]], group: Group, spot: Spot, source: Spot | None
+    ) -> Spot | None:
+        """Return the source with what a group behind it adds; what belongs to the target goes to `pending`."""
+        if spot.place and self._aims(clause) and group is clause.groups[-1]:
+            # "put it from the kitchen on the counter": where it is to go must be said somewhere.
+            pending.append((group, spot))
+            return source
+        fits = self._refine(source, spot)
+        # "from the counter on the shelf in the hallway": the shelf is there.
+        return self._add_pending(pending, group, spot, source) if fits.conflict and pending else fits
 
     def _merge(self, new: Spot, old: Spot | None) -> Spot:
         """Two groups of one role: "to the living room, to the coffee table"."""
