@@ -14,8 +14,8 @@ from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError, UnfitPlacementError
 from quartet_benchmarks.home import suite
 from quartet_benchmarks.home.homes import CARTON, PERSON, with_unknown_things
-from quartet_benchmarks.home.suite import set_up
-from quartet_benchmarks.home.templates import TEMPLATES
+from quartet_benchmarks.home.suite import behind_doors, set_up
+from quartet_benchmarks.home.templates import TEMPLATES, Episode
 from quartet_benchmarks.home.tiers import LIGHTS, TIERS, find_tier
 from quartet_benchmarks.home.wording import DOWN, HELD, INTO, ON, Wording
 from quartet_benchmarks.home.world import Goal
@@ -99,6 +99,22 @@ def test_somebody_stands_in_a_doorway_in_some_episodes(world: World, site: SiteF
     drawn = [find_tier("normal").scenario("", Random(seed), []) for seed in range(60)]
     assert 15 <= sum(f"person:{PERSON}" in scenario for scenario, _ in drawn) <= 35
     assert world.reset(811)["people"][PERSON][0] > 50, "she is away where no scenario names her"
+
+
+def test_a_job_behind_a_closed_door_must_end_as_not_done(site: SiteFile, world: World) -> None:
+    truth = world.reset(811)
+    assert truth["reachable"] == [area.name for area in site.areas]
+    name, thing = next((name, one) for name, one in truth["objects"].items() if one["on"] == "kitchen counter")
+    target = next(place for place in site.surfaces if place.area != "kitchen")
+    episode = Episode("t", "s", [Goal(name, "on", target.name)])
+    assert behind_doors(episode, site, truth) == episode
+    without = {**truth, "reachable": [area for area in truth["reachable"] if area != target.area]}
+    barred = behind_doors(episode, site, without)
+    assert (barred.feasible, barred.right_codes) == (False, {"NAV_DRIVE_FAILED"})
+    without = {**truth, "reachable": [area for area in truth["reachable"] if area != thing["area"]]}
+    assert "NAV_TARGET_NOT_VISIBLE" in behind_doors(episode, site, without).right_codes
+    drawn = [find_tier("hard").scenario("", Random(seed), []) for seed in range(60)]
+    assert 4 <= sum("closed" in scenario.split(",") for scenario, _ in drawn) <= 22
 
 
 def test_unknown_things_are_in_the_world_and_in_no_catalogue(folder: Path, site: SiteFile, world: World) -> None:

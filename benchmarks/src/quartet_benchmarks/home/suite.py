@@ -182,13 +182,26 @@ def set_up(
             truth = world.reset(tried, scenario)
             seen = {**truth, "objects": {name: thing for name, thing in truth["objects"].items() if name in names}}
             seen["absent"] = [name for name in truth["absent"] if name in names]
-            episode = template.make(Draw(rng, site, seen, hidden))
+            episode = behind_doors(template.make(Draw(rng, site, seen, hidden)), site, seen)
             if tier.reworded:
                 episode = replace(episode, sentence=Wording(rng, site, seen).sentence(episode.goals))
             return tried, episode, truth
         except UnfitPlacementError:
             continue
     raise UnfitPlacementError(f"no placement fits '{template.name}' in {SEED_ATTEMPTS} seeds from {seed}")
+
+
+def behind_doors(episode: Episode, site: SiteFile, truth: Truth) -> Episode:
+    """Return the episode as one that cannot be done when a closed door bars where a thing is, or where it is to go."""
+    places = {place.name: place.area for place in (*site.surfaces, *site.containers)}
+    things = {truth["objects"][goal.object]["area"] for goal in episode.goals if goal.object in truth["objects"]}
+    targets = {places.get(goal.target, goal.target) for goal in episode.goals}
+    barred = (things | targets) - {*truth["reachable"], None}
+    if not barred:
+        return episode
+    # Where nobody says where a thing is, the robot looks for it in the other rooms as well.
+    codes = {"NAV_DRIVE_FAILED", "NAV_TARGET_NOT_VISIBLE"} if things & barred else {"NAV_DRIVE_FAILED"}
+    return replace(episode, feasible=False, right_codes=episode.right_codes | codes)
 
 
 def play(

@@ -39,6 +39,8 @@ class Tier:
     """Share of the episodes in which a thing stands behind a carton."""
     people_share: float = 0.0
     """Share of the episodes in which somebody stands in a doorway, for a while after the robot has come near."""
+    closed_share: float = 0.0
+    """Share of the episodes in which a door with a leaf is closed."""
     reworded: bool = False
     """Whether sentences are worded freely in place of the one of the template."""
     left_out: str = ""
@@ -59,7 +61,7 @@ class Tier:
 
         Args:
             wanted: scenario of the episode's template, such as "absent:red cup"; may be empty.
-            rng: draws the light, what is hidden, and whether somebody stands in a doorway.
+            rng: draws the light, what is hidden, whether somebody stands in a doorway and whether a door is closed.
             names: objects of the catalogue that may be hidden.
         """
         parts = [wanted, self.spacing, rng.choice(self.lights) if self.lights else ""]
@@ -70,12 +72,12 @@ class Tier:
             parts.append(f"behind:{hidden}@{CARTON}")
         if self.people_share and rng.random() < self.people_share:
             parts.append(f"person:{PERSON}")
+        if self.closed_share and rng.random() < self.closed_share:
+            parts.append("closed")
         return ",".join(filter(None, parts)), hidden
 
 
-CLOSED = (
-    "closed doors, people who walk about or take things, things on or in other things, under furniture or at an edge"
-)
+IN_NO_TIER = "people who walk about or take things, things on or in other things, under furniture or at an edge"
 TIERS = {
     tier.name: tier
     for tier in (
@@ -84,7 +86,7 @@ TIERS = {
             40,
             ("home",),
             generated=False,
-            left_out=f"clutter, unknown things, narrow doors, dim and tinted light, people in doorways, {CLOSED}",
+            left_out=f"clutter, unknown things, narrow doors, dim and tinted light, people, closed doors, {IN_NO_TIER}",
         ),
         Tier(
             "normal",
@@ -96,8 +98,9 @@ TIERS = {
             spacing="packed",
             unknown_things=4,
             people_share=0.4,
+            closed_share=0.15,
             reworded=True,
-            left_out=f"things that are wholly hidden, {CLOSED}",
+            left_out=f"things that are wholly hidden, {IN_NO_TIER}",
         ),
         Tier(
             "hard",
@@ -110,8 +113,9 @@ TIERS = {
             unknown_things=6,
             hidden_share=0.5,
             people_share=0.6,
+            closed_share=0.2,
             reworded=True,
-            left_out=CLOSED,
+            left_out=IN_NO_TIER,
         ),
     )
 }

@@ -37,6 +37,8 @@ SCENARIOS = (
     "behind:<object>@<object>",
     "person:<person>",
     "person:<person>@<door>",
+    "closed",
+    "closed:<door>",
 )
 
 
@@ -47,7 +49,7 @@ class Episode:
     packed: placement.SPACINGS), `absent:<object>`, `out_of_reach:<object>` (at the back of the deepest surface),
     `in_gripper:<object>`, `at:<object>@<home>`, `behind:<object>@<object>` (the first is hidden by the second from the
     entry of their area), `person:<person>@<door>` (who stands in a doorway at the start; without a door
-    in one that the seed draws).
+    in one that the seed draws), `closed:<door>`, or `closed` for a door that the seed draws.
     """
 
     def __init__(
@@ -71,6 +73,8 @@ class Episode:
         self._covers: dict[str, str] = {}
         self.doorways: dict[str, str] = {}
         """Who stands in which door at the start."""
+        self.closed: set[str] = set()
+        """Doors that are closed in this episode."""
 
     def begin(self, seed: int, scenario: str | None) -> None:
         """Place all objects for an episode and put the robots at their start."""
@@ -108,6 +112,7 @@ class Episode:
         self._place_robot(rng)
         self._place_others(seed)
         self._place_people(seed, wishes["person"])
+        self._close_doors(seed, wishes["closed"])
         self._light(wishes["light"])
         self.gripper_position = physics.hand.open_position
         physics.forward()
@@ -130,6 +135,7 @@ class Episode:
             "spacing": "roomy",
             "behind": {},
             "person": {},
+            "closed": set(),
         }
         for part in filter(None, (p.strip() for p in (scenario or "").split(","))):
             verb, _, value = part.partition(":")
@@ -148,15 +154,24 @@ class Episode:
             elif verb == "behind":
                 name, _, cover = value.partition("@")
                 wishes["behind"][self._known(name)] = self._known(cover)
-            elif verb == "person":
-                name, _, door = value.partition("@")
-                _check_name("person", name, self._physics.people)
-                if door:
-                    _check_name("door", door, self._physics.world.doors)
-                wishes["person"][name] = door
+            elif verb in ("person", "closed"):
+                self._parse_doors(verb, value, wishes)
             else:
                 raise UnknownNameError("scenario", part, SCENARIOS)
         return wishes
+
+    def _parse_doors(self, verb: str, value: str, wishes: dict) -> None:
+        world = self._physics.world
+        if verb == "closed":
+            if value:
+                _check_name("door with an open leaf", value, world.leaves)
+            wishes["closed"].add(value)
+            return
+        name, _, door = value.partition("@")
+        _check_name("person", name, self._physics.people)
+        if door:
+            _check_name("door", door, world.doors)
+        wishes["person"][name] = door
 
     def _known(self, name: str) -> str:
         if name not in self._physics.objects:
@@ -291,6 +306,16 @@ class Episode:
             ]
             if door or free:
                 self.doorways[name] = door or free[int(rng.integers(len(free)))]
+
+    def _close_doors(self, seed: int, wanted: set[str]) -> None:
+        """Close doors; one without a name is drawn by the seed, where there is one that nobody stands in."""
+        rng = np.random.default_rng([seed & 0x7FFFFFFF, 4])
+        free = [door for door in self._physics.world.leaves if door not in self.doorways.values()]
+        self.closed = {door for door in wanted if door}
+        if "" in wanted and free:
+            self.closed.add(free[int(rng.integers(len(free)))])
+        for door in self.closed:
+            self._physics.close_door(door)
 
     def _light(self, name: str) -> None:
         strength, self.warmth = LIGHTS[name]

@@ -25,6 +25,11 @@ def is_person(body: str) -> bool:
     return body.startswith("person:")
 
 
+def leaf_name(door: str) -> str:
+    """Name of the MuJoCo body of a door's leaf that can be closed, and of its hinge."""
+    return f"leaf:{door}"
+
+
 def body_name(name: str) -> str:
     """Name of the MuJoCo body of an object."""
     return f"object:{name}"

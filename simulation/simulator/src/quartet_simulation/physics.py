@@ -12,7 +12,7 @@ import numpy as np
 
 from quartet_simulation.arm.body import DAMPING_RATIO, STEPS_PER_TICK, TICK
 from quartet_simulation.mobile.build import SUMMIT, RobotBuild
-from quartet_simulation.names import OBJECT_GROUP, body_name, is_person, number_of, person_name, prefix_of
+from quartet_simulation.names import OBJECT_GROUP, body_name, is_person, leaf_name, number_of, person_name, prefix_of
 from quartet_simulation.robot.parts import GROUP as ROBOT_GROUP
 from quartet_simulation.worlds.compile import make_spec
 from quartet_simulation.worlds.person import AWAY
@@ -86,6 +86,7 @@ class Physics:
         self.object_qpos = {n: model.joint(body_name(n)).qposadr[0] for n in world.homes}
         self.object_dof = {n: model.joint(body_name(n)).dofadr[0] for n in world.homes}
         self.people = {one.name: model.body(person_name(one.name)).id for one in world.people}
+        self.leaves = {door: model.body(leaf_name(door)).id for door in world.leaves}
         self._body_of_object = {body: name for name, body in self.objects.items()}
 
     def name(self, part: str) -> str:
@@ -270,6 +271,21 @@ class Physics:
         for axis, value, away, speed in zip("xy", (x, y), AWAY, velocity, strict=True):
             joint = self.model.joint(f"{person_name(name)} {axis}")
             self.data.qpos[joint.qposadr[0]], self.data.qvel[joint.dofadr[0]] = value - away, speed
+
+    # --- doors ----------------------------------------------------------------------------------
+    def close_door(self, door: str) -> None:
+        """Close the leaf of a door; clear() opens it."""
+        joint = self.model.joint(leaf_name(door))
+        self.data.qpos[joint.qposadr[0]] = self.world.leaves[door]
+
+    def leaf_ends(self, door: str) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Both ends of the leaf of a door on the map [m]."""
+        geom = int(self.model.body_geomadr[self.leaves[door]])
+        size = self.model.geom_size[geom]
+        axis = int(size[1] > size[0])
+        x, y, _ = self.data.geom_xpos[geom]
+        dx, dy, _ = self.data.geom_xmat[geom].reshape(3, 3)[:, axis] * size[axis]
+        return (float(x - dx), float(y - dy)), (float(x + dx), float(y + dy))
 
     def object_of_geom(self, geom: int) -> str | None:
         """Return the object that a geom belongs to, None where it belongs to none."""

@@ -25,6 +25,7 @@ from quartet_simulation.navigation.behaviours import Spin, Straight
 from quartet_simulation.navigation.costmap import OTHER_ROBOT, PERSON, RESOLUTION, Costmap
 from quartet_simulation.navigation.driver import BaseDriver
 from quartet_simulation.navigation.navigate import Navigate
+from quartet_simulation.navigation.planner import PathPlanner
 from quartet_simulation.people import People
 from quartet_simulation.physics import Physics
 from quartet_simulation.robot import MOST_ROBOTS
@@ -40,6 +41,8 @@ from quartet_simulation.worlds.compile import make_spec
 MARK_RANGE = 4.0
 """Objects on the floor within this distance are seen by the laser and marked in the costmap [m]."""
 MARK_EVERY = 50
+LEAF_MARK, LEAF_MARKS = 0.08, 9
+"""Radius of a mark of a closed door in the costmap [m], and how many it has along its leaf."""
 PERSON_MARK = 0.35
 """Radius of a person in the costmap: a body, and a step [m]."""
 PLANNER_ID = "GridBased"
@@ -147,8 +150,18 @@ class Simulation(ArmSimulation):
         self._episode.begin(seed, scenario)
         self._people.begin(self._episode.doorways)
         self._physics.forward()
+        self._reachable = self._find_reachable()
         for robot in self.robots:
             robot._begin()
+
+    def _find_reachable(self) -> list[str]:
+        """Return the areas that the first robot can reach while the doors of the episode are closed."""
+        areas = [area.name for area in self.world.areas]
+        if not self._episode.closed:
+            return areas
+        floor = Costmap(self.world, self._physics.model, self._physics.data, self._robot_build.base.width / 2)
+        planner, start = PathPlanner(floor), self._physics.base_pose()[:2]
+        return [area.name for area in self.world.areas if planner.plan(start, area.entry[:2]) is not None]
 
     def _planning_spec(self) -> mujoco.MjSpec:
         return make_spec(self.world, textures=False, robots=self._count, build=self._robot_build)
@@ -216,8 +229,18 @@ class Simulation(ArmSimulation):
                 else:
                     gone.add(robot._mark)
         self._look_for_people(seen, gone)
+        self._look_for_leaves(seen)
         self._costmap.unmark(gone)
         self._costmap.mark(seen)
+
+    def _look_for_leaves(self, seen: dict[str, tuple[float, float, float]]) -> None:
+        """Mark closed doors where the laser meets their leaves; on the map they are open."""
+        x, y, _ = self._physics.base_pose()
+        for door in self._host._episode.closed:
+            body, corners = self._physics.leaves[door], self._physics.leaf_ends(door)
+            for number, (px, py) in enumerate(np.linspace(*corners, LEAF_MARKS)):
+                if math.dist((x, y), (px, py)) <= MARK_RANGE and laser.first_hit(self._physics, px, py)[1] == body:
+                    seen[f"leaf:{door}:{number}"] = (float(px), float(py), LEAF_MARK)
 
     def _look_for_people(self, seen: dict[str, tuple[float, float, float]], gone: set[str]) -> None:
         """Mark people whom the laser meets; who is not seen any more where they were marked is unmarked."""
@@ -393,10 +416,11 @@ class Simulation(ArmSimulation):
 
     # --- scoring only -------------------------------------------------------------------------------
     def truth(self) -> dict[str, Any]:
-        """True poses, what is held, what lies on or in what. For scoring, never for a robot."""
+        """True poses, what is held, what lies on or in what, which areas no closed door bars. For scoring only."""
         host = self._host
         others = [(robot._physics, robot._gripper) for robot in host.robots[1:]]
-        return describe(host._physics, host._episode, host._gripper, others)
+        told = describe(host._physics, host._episode, host._gripper, others)
+        return {**told, "reachable": list(host._reachable)}
 
     def place_object(self, name: str, x: float, y: float, z: float, yaw: float = 0.0) -> None:
         """Put an object at (x, y) in map, standing on height z. Raises UnknownNameError."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import mujoco
 
+from quartet_simulation.names import leaf_name
 from quartet_simulation.worlds.paint import COLOURS, MATERIALS
 from quartet_simulation.worlds.world import Rect
 
@@ -14,6 +15,8 @@ Paint = str | tuple[float, float, float]
 """Name of a material, or RGB of 0 to 1."""
 WHITE, GREY, DARK_GREY, LIGHT_GREY = (COLOURS[name] for name in ("white", "grey", "dark grey", "light grey"))
 WALNUT = MATERIALS["walnut"]
+LEAF_FRICTION = 1000.0
+"""Torque that turns a door's leaf [Nm]: no robot does."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,20 @@ class Furniture:
         geom = self._body.add_geom(name=name, type=mujoco.mjtGeom.mjGEOM_BOX, pos=centre, size=half)
         self._paint(geom, colour)
         self._solid(geom, rect, z, solid)
+
+    def leaf(self, name: str, rect: Rect, height: float, hinge: tuple[float, float], colour: Paint) -> None:
+        """A door's leaf that turns about an upright hinge; it stays where it is, since nothing pushes so hard."""
+        outside, body_name = self._body, leaf_name(name)
+        self._body = outside.add_body(name=body_name)
+        self._body.add_joint(
+            name=body_name,
+            type=mujoco.mjtJoint.mjJNT_HINGE,
+            axis=(0, 0, 1),
+            pos=(*hinge, 0),
+            frictionloss=LEAF_FRICTION,
+        )
+        self.box(f"{name} leaf", rect, (0.01, height), colour)
+        self._body = outside
 
     def disc(
         self, name: str, centre: tuple[float, float], radius: float, z: tuple[float, float], colour: Paint

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from quartet_simulation.errors import WorldFileError
 from quartet_simulation.worlds.faults import faults_of
-from quartet_simulation.worlds.file import Door, Room, WorldFile, hex_of
+from quartet_simulation.worlds.file import Door, Room, Wall, WorldFile, hex_of
 from quartet_simulation.worlds.free_floor import FreeFloor
 from quartet_simulation.worlds.paint import WOODS, rgb_of
 from quartet_simulation.worlds.pieces import AnyPiece, Bin, PaintName, Pose, RoundTable, Top
-from quartet_simulation.worlds.scene import build_scene
+from quartet_simulation.worlds.scene import build_scene, closing_of
 from quartet_simulation.worlds.world import AreaInfo, ContainerInfo, Light, PersonInfo, Pose2, Rect, SurfaceInfo, World
 from quartet_site import Fault, SiteFileError, load_file
 
@@ -105,6 +105,7 @@ def make_world(file: WorldFile) -> tuple[World, list[Fault]]:
         lights=tuple(Light(lamp.direction, lamp.at, lamp.strength) for lamp in file.lights.lamps),
         parking=tuple(_pose(pose) for pose in parking),
         doors={door.name: _doorway(file, door) for door in file.doors if door.leaf != "closed"},
+        leaves={door.name: closing_of(door, _wall(file, door)) for door in file.doors if door.leaf == "open"},
         people=tuple(PersonInfo(one.name, one.door, one.leaves_after) for one in file.people),
     )
     return world, faults
@@ -137,8 +138,12 @@ def _place(file: WorldFile, floor: FreeFloor, piece: AnyPiece) -> SurfaceInfo | 
     return SurfaceInfo(piece.name, room.name, piece.outline(), height, strips, colours, tuple(top.aliases), _pose(pose))
 
 
+def _wall(file: WorldFile, door: Door) -> Wall:
+    return next(wall for wall in file.walls if wall.name == door.wall)
+
+
 def _doorway(file: WorldFile, door: Door) -> tuple[float, float]:
-    wall = next(wall for wall in file.walls if wall.name == door.wall)
+    wall = _wall(file, door)
     across = wall.start[1 - wall.along]
     return (door.at, across) if wall.along == 0 else (across, door.at)
 

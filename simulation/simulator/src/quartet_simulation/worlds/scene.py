@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import mujoco
 
 from quartet_simulation.worlds.file import LEAF_THICKNESS, Door, Wall, WorldFile
@@ -39,12 +41,28 @@ def build_scene(file: WorldFile, spec: mujoco.MjSpec) -> list[Block]:
         for door in doors:
             make.owner = f"door '{door.name}'"
             leaf = leaf_of(door, wall)
-            if leaf is not None:
+            if leaf is not None and door.leaf == "open":
+                make.leaf(door.name, leaf, wall.height, hinge_of(door, wall), paint("beech"))
+            elif leaf is not None:
                 make.box(f"{door.name} leaf", leaf, (0.01, wall.height), paint("beech"))
     for piece in file.furniture:
         make.owner = piece.name
         piece.add(make, paint)
     return make.blocks
+
+
+def hinge_of(door: Door, wall: Wall) -> tuple[float, float]:
+    """Return the point about which the leaf of a door turns [m]."""
+    half = wall.thickness / 2
+    along = door.gap[0 if door.hinge == "low" else 1]
+    across = wall.start[1 - wall.along] + (half if door.opens == "high" else -half)
+    return (along, across) if wall.along == 0 else (across, along)
+
+
+def closing_of(door: Door, wall: Wall) -> float:
+    """Return by how much an open leaf turns until it closes its door [rad]."""
+    clockwise = (door.hinge == "low") == (door.opens == "high")
+    return math.pi / 2 * (-1 if clockwise == (wall.along == 0) else 1)
 
 
 def leaf_of(door: Door, wall: Wall) -> Rect | None:

@@ -106,6 +106,8 @@ class World:
     """Where a robot stands aside for another one."""
     doors: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Middle of each doorway that is no closed door [map]."""
+    leaves: dict[str, float] = field(default_factory=dict)
+    """By how much the leaf of a door turns until it is closed, for each with an open leaf [rad]."""
     people: tuple[PersonInfo, ...] = ()
 
     def surface(self, name: str) -> SurfaceInfo | None:
