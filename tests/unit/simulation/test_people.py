@@ -45,6 +45,15 @@ def test_a_robot_waits_for_a_person_in_a_doorway_and_goes_on(inhabited, hands, s
     assert (truth["person_contacts"], truth["fixed_contacts"]) == ([], [])
 
 
+def test_a_person_notices_a_robot_that_waits_from_afar(inhabited, hands):
+    inhabited.reset(None, 0, "person:anna@kitchen door")
+    # The laser reaches farther than a person pays heed to a robot: it would wait where nobody minds it.
+    inhabited.put_robot(7.4, 2.0, math.pi)
+    goal = hands(inhabited).drive_to(*inhabited.world.area("kitchen").entry)
+    assert goal.status == "SUCCEEDED", goal.error_text
+    assert inhabited.truth()["person_contacts"] == []
+
+
 def test_a_person_who_does_not_leave_is_told_as_no_way_and_not_touched(inhabited, hands):
     inhabited.reset(None, 0, "person:ben@kitchen door")
     first = inhabited.world.area("living room").entry

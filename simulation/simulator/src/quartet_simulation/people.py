@@ -16,8 +16,8 @@ from quartet_simulation.physics import Physics
 from quartet_simulation.worlds.person import AWAY, RADIUS
 from quartet_simulation.worlds.world import PersonInfo
 
-NOTICED_M = 2.5
-"""A person who stands in a door notices a robot that is so near [m]."""
+NOTICED_M = 4.5
+"""A person who stands in a door notices a robot that is so near [m]: from 4 m on it sees them and waits."""
 WALK_M_S = 0.6
 KEPT_M = 0.85
 """Nobody walks on when a robot's middle is nearer ahead than this [m]."""
