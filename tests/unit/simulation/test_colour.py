@@ -147,7 +147,7 @@ def test_motion_blurs_over_its_own_length():
 
 def test_things_cast_shadows_on_what_they_stand_on(typical):
     typical.reset("studio", 0)
-    clean = Simulation("studio", 0)
+    clean = Simulation("studio", 0, sensors="clean")
     try:
         clean.render("front")
         typical.render("front")
@@ -159,6 +159,20 @@ def test_things_cast_shadows_on_what_they_stand_on(typical):
     assert 0.005 < (ratio < 0.8).mean() < 0.5
     # What is not in a shadow is as it was, but for the edges of round parts.
     assert np.median(ratio) == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_picture_from_above_leaves_those_of_the_robot_as_they_are(typical):
+    """They are drawn by different renderers, for a person who watches at work."""
+    typical.reset("studio", 0)
+    before = [*typical.render("front"), *typical.render("arm")]
+    above, _ = typical.render("overhead")
+    after = [*typical.render("front"), *typical.render("arm")]
+    assert all((one == other).all() for one, other in zip(before, after, strict=True))
+    clean = Simulation("studio", 0, sensors="clean")
+    try:
+        assert (above == clean.render("overhead")[0]).mean() > 0.99
+    finally:
+        clean.close()
 
 
 def test_the_compressed_topic_has_the_quality_of_its_level(typical):

@@ -110,6 +110,8 @@ class Cameras:
         if gpu is self._shadowed:
             _aim_shadows(self._scene)
         viewport = mujoco.MjrRect(0, 0, width, height)
+        # Each renderer has a frame buffer of its own; without this, one draws over what the other one drew.
+        mujoco.mjr_setBuffer(int(mujoco.mjtFramebuffer.mjFB_OFFSCREEN), gpu)
         mujoco.mjr_render(viewport, self._scene, gpu)
         rgb = np.empty((height, width, 3), dtype=np.uint8)
         raw = np.empty((height, width), dtype=np.float32)
@@ -163,6 +165,8 @@ class Cameras:
 
     def close(self) -> None:
         """Free the renderer."""
+        # The names of what is freed are those of this context; in another one they are of another simulation.
+        self._context.make_current()
         self._gpu.free()
         if self._shadowed is not None:
             self._shadowed.free()
@@ -171,7 +175,6 @@ class Cameras:
 
 def _renderer(model: mujoco.MjModel) -> mujoco.MjrContext:
     gpu = mujoco.MjrContext(model, int(mujoco.mjtFontScale.mjFONTSCALE_100))
-    mujoco.mjr_setBuffer(int(mujoco.mjtFramebuffer.mjFB_OFFSCREEN), gpu)
     gpu.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
     return gpu
 
