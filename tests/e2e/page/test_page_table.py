@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.timeout(900), pytest.mark.long]
 
 @pytest.fixture(scope="module")
 def stack(make_stack: Callable[..., Stack]) -> Stack:
-    """The table with its Panda, and no agent but the executor."""
-    return make_stack(world="tabletop", seed=0, without=("approach", "pick", "place", "ros"))
+    """The table with its Panda, and no agent but the executor; its map is compared with the truth."""
+    return make_stack(world="tabletop", sensors="clean", seed=0, without=("approach", "pick", "place", "ros"))
 
 
 def test_a_team_at_a_table_is_shown_with_what_stands_there(visit: Callable[[], Visitor], stack: Stack) -> None:

@@ -128,7 +128,7 @@ class Stage:
         )
         self.robot = load_robot(self.files / "robot.yaml")
         self.site = load_site(self.files / "site.yaml")
-        options = ["--world", world, "--seed", str(seed), "--port", "0", "--scoring-port", "0"]
+        options = ["--world", world, "--seed", str(seed), "--port", "0", "--scoring-port", "0", "--sensors", "clean"]
         ready = self._start("simulation", TWINS, options, {})
         model = self._start("model", "quartet_scripted_model", [], {})
         self.simulation = self._ready(ready)

@@ -16,7 +16,7 @@ from quartet_simulation.simulation import Simulation
 
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
-    world = World(lambda: Simulation("studio", 0))
+    world = World(lambda: Simulation("studio", 0, sensors="clean"))
     await world.start()
     yield world
     await world.close()
@@ -83,7 +83,7 @@ async def test_an_unknown_world_is_told_to_who_starts_it() -> None:
 
 
 async def test_it_ends_in_the_middle_of_a_motion() -> None:
-    world = World(lambda: Simulation("studio", 0))
+    world = World(lambda: Simulation("studio", 0, sensors="clean"))
     await world.start()
     running = world.run_goal(lambda sim: sim.spin(10_000.0))
     while world.time == 0.0:
@@ -94,7 +94,7 @@ async def test_it_ends_in_the_middle_of_a_motion() -> None:
 
 async def test_thinking_takes_no_more_world_time_than_wall_time_where_it_is_to_count() -> None:
     """While one robot moves and another is between two goals, world time follows the wall clock; else it runs ahead."""
-    engine = Engine(lambda: Simulation("studio", 0, robots=2), realtime_thinking=True)
+    engine = Engine(lambda: Simulation("studio", 0, robots=2, sensors="clean"), realtime_thinking=True)
     one, other = (World(engine._make, engine=engine, place=place) for place in range(2))
     await engine.start()
     try:

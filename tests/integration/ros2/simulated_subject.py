@@ -50,6 +50,8 @@ class SimulatedSubject:
     # --- life -----------------------------------------------------------------------------------------
     def _start(self) -> None:
         command = [sys.executable, "-m", "quartet_simulation", "--world", "studio", "--port", "0", "--realtime"]
+        # What is compared are the two guards.
+        command += ["--sensors", "clean"]
         command += ["--guard-file", str(self.latch), "--heartbeat-timeout", str(self._timeout_s)]
         self.process = subprocess.Popen(
             [*command, "--check-messages"],

@@ -31,7 +31,7 @@ class World:
     """The scoring interface without HTTP."""
 
     def __init__(self) -> None:
-        self.sim = Simulation("home", 0)
+        self.sim = Simulation("home", 0, sensors="clean")
 
     def reset(self, seed: int, scenario: str = "") -> dict[str, Any]:
         self.sim.reset("home", seed, scenario or None)

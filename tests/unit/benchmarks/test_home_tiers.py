@@ -34,7 +34,7 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.folder = str(folder)
-        self.sim = Simulation(self.folder, 0)
+        self.sim = Simulation(self.folder, 0, sensors="clean")
 
     def reset(self, seed: int, scenario: str = "") -> dict[str, Any]:
         self.scenario = scenario

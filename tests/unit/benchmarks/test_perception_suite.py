@@ -33,7 +33,7 @@ def test_the_hand_comes_where_it_is_sent_but_for_the_offsets_of_its_joints() -> 
 
 def test_yaw_is_told_in_the_frame_of_the_base() -> None:
     sites = project_root() / "deploy" / "sites" / "studio"
-    sim = Simulation("studio", 0)
+    sim = Simulation("studio", 0, sensors="clean")
     stage = Stage(sim, load_site(sites / "site.yaml"), load_robot(sites / "robot.yaml"), 0, "floor", "normal")
     sim.put_robot(0.0, 0.0, 0.5)
     sim.place_object("green tea box", 0.8, 0.3, 0.0, 1.2)

@@ -114,14 +114,14 @@ class Hands:
 
 @pytest.fixture(scope="session")
 def home() -> Simulation:
-    sim = Simulation("home", 0)
+    sim = Simulation("home", 0, sensors="clean")
     yield sim
     sim.close()
 
 
 @pytest.fixture(scope="session")
 def studio() -> Simulation:
-    sim = Simulation("studio", 0)
+    sim = Simulation("studio", 0, sensors="clean")
     yield sim
     sim.close()
 

@@ -19,7 +19,7 @@ from quartet_simulation.tabletop.simulation import TableSimulation
 
 @pytest.fixture(scope="module")
 def table():
-    sim = TableSimulation(0)
+    sim = TableSimulation(0, sensors="clean")
     yield sim
     sim.close()
 

@@ -22,7 +22,7 @@ SPOT = (-0.5, -0.4, 0.2)
 
 @pytest.fixture(scope="module")
 def rover():
-    sim = Simulation("studio", 0, build=load_build(ROVER))
+    sim = Simulation("studio", 0, build=load_build(ROVER), sensors="clean")
     yield sim
     sim.close()
 
@@ -50,7 +50,7 @@ def run(sim, goal, limit=60.0):
 def test_the_robot_that_is_built_has_the_frames_that_its_file_names(name):
     path = ROBOTS / name / "robot.yaml"
     file = load_robot(path)
-    sim = Simulation("studio", 0, build=load_build(path))
+    sim = Simulation("studio", 0, build=load_build(path), sensors="clean")
     parents = {child: parent for parent, child, *_ in [*sim.transforms(), *sim.static_transforms()]}
     frames = file.frames
     for frame in (frames.odom, frames.base, frames.tool, file.cameras.front.frame, file.cameras.arm.frame):

@@ -15,7 +15,7 @@ LIMIT_S = 120.0
 
 @pytest.fixture(scope="module")
 def pair():
-    sim = Simulation("studio", 0, robots=2)
+    sim = Simulation("studio", 0, robots=2, sensors="clean")
     yield sim
     sim.close()
 
@@ -44,7 +44,7 @@ def test_they_start_apart_and_touch_nothing(robots):
 
 
 def test_things_lie_where_they_lie_without_the_other_robot(robots):
-    alone = Simulation("studio", 0)
+    alone = Simulation("studio", 0, sensors="clean")
     try:
         there, here = alone.truth(), robots[0].truth()
     finally:

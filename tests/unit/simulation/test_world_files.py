@@ -165,7 +165,7 @@ def test_an_edited_world_is_read_again(tmp_path):
 
 
 def test_a_round_table_is_an_obstacle_for_the_planner(tmp_path, hands):
-    sim = Simulation(str(written(tmp_path / "round")), 0)
+    sim = Simulation(str(written(tmp_path / "round")), 0, sensors="clean")
     grid = sim.occupancy_grid()
     table = sim.world.surface("round table")
     x0, y0, x1, y1 = table.rect
