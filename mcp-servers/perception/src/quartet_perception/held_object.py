@@ -31,13 +31,9 @@ _BEYOND_M = 0.16
 _BACK_M = 0.03
 _MIDDLE_M, _MIDDLE_SHARE = 0.015, 0.15
 """At least this share of a held object's pixels lies this near to the middle between the fingers."""
-_SIZE_ERROR_M = 0.016
-"""Error of a measured size at which the agreement has dropped to 1/e.
-
-A camera that hangs 3 mm and 0.3 degrees beside where it was meant to be sees a face at 0.3 m off by 3.4 mm (RMS), and
-a size is twice the distance of that face.
-"""
-_PLAUSIBLE = 0.35
+_SIZE_ERROR_M = 0.008
+"""Error of a measured size at which the agreement has dropped to 1/e."""
+_PLAUSIBLE = 0.1
 """Least agreement in size of a candidate."""
 _DISPUTED = 0.6
 """A candidate's colours must cover this share of what the best candidate's cover."""
@@ -126,12 +122,10 @@ def _best_explained(
     merits: list[float] = []
     for agreement, entry, mask in likely:
         member = membership_table(entry.palette)[index]
-        # Where the camera hangs moves a face and leaves a shape as it is, so that the fit counts more.
-        merits.append(agreement * _hanging_fit(view, entry, mask, member, file) ** 2)
+        merits.append(agreement * _hanging_fit(view, entry, mask, member, file))
     if max(merits) < _WELL:
         return likely
-    least = _AS_WELL * max(merits)
-    return [(merit, entry, mask) for (_, entry, mask), merit in zip(likely, merits, strict=True) if merit >= least]
+    return [one for one, merit in zip(likely, merits, strict=True) if merit >= _AS_WELL * max(merits)]
 
 
 def _hanging_fit(view: View, entry: CatalogueEntry, region: Mask, member: NDArray[np.uint8], file: RobotFile) -> float:
