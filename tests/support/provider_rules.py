@@ -485,9 +485,11 @@ def ollama_results_name_their_tool(asked: Asked, _: Family) -> None:
 
     https://docs.ollama.com/capabilities/tool-calling
     """
+    called: set[str] = set()
     for message in asked.body["messages"]:
+        called |= {call["function"]["name"] for call in message.get("tool_calls") or []}
         if message["role"] == "tool":
-            assert message["tool_name"] == "look"
+            assert message["tool_name"] in called
 
 
 ANTHROPIC: tuple[Rule, ...] = (

@@ -591,3 +591,54 @@ async def test_a_request_that_is_too_long_is_refused_however_it_comes(gateway, p
 async def test_a_request_that_is_not_json(gateway, provider):
     response = await gateway(content(provider)).http.post("/v1/chat/completions", content=b"{")
     assert response.status_code == 400
+
+
+# What a provider tells of its usage
+
+
+TOLD = {
+    "nothing": None,
+    "no numbers": {"prompt_tokens": None, "completion_tokens": None, "total_tokens": None},
+    "less than nothing": {"prompt_tokens": -1_000_000, "completion_tokens": -5, "total_tokens": -1_000_005},
+    "more than can be": {"prompt_tokens": 10**30, "completion_tokens": 5, "total_tokens": 10**30},
+}
+
+
+@pytest.mark.parametrize("told", TOLD)
+async def test_usage_that_cannot_be_is_estimated_and_counts(gateway, provider, told, caplog, monkeypatch):
+    """Budgets of tokens and money would never be spent, or grow by each answer."""
+    monkeypatch.setattr("quartet_gateway.usage._told", set())
+    provider.usage = TOLD[told]
+    caller = gateway(content(provider, price=PRICE, agent={"budget_tokens": 1_000}))
+    response = await caller.ask(messages=[{"role": "user", "content": "x" * 4_000}])
+    assert response.status_code == 200, response.text
+    usage = response.json()["usage"]
+    assert (usage["prompt_tokens"], usage["total_tokens"] - usage["completion_tokens"]) == (1_000, 1_000)
+    assert 0 < usage["completion_tokens"] < 100
+    cost = 1_000 * 3e-6 + usage["completion_tokens"] * 15e-6
+    assert response.json()["quartet"]["cost_usd"] == pytest.approx(cost)
+    assert "its tokens and cost are estimated from the text" in caplog.text
+    assert (await caller.ask()).json()["error"]["code"] == "budget_spent"
+
+
+UNNAMED = [
+    {"id": "a", "type": "custom", "custom": {"name": "shell", "input": "ls"}},
+    {"id": "a", "type": "function", "function": {"arguments": "{}"}},
+    {"id": "a", "type": "function", "function": {"name": None, "arguments": "{}"}},
+]
+
+
+@pytest.mark.parametrize("call", UNNAMED, ids=["custom", "without a name", "null"])
+async def test_a_call_of_nothing_is_asked_for_again_and_counts(gateway, provider, call):
+    completion = provider.completion()
+    completion["choices"][0]["message"]["tool_calls"] = [call]
+    provider.plan = [completion]
+    caller = gateway(content(provider))
+    response = await caller.ask()
+    assert response.status_code == 200, response.text
+    assert response.json()["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "pick"
+    assert (await caller.http.get("/v1/usage")).json()["agents"]["pick"]["requests"] == 2
+    provider.plan = [completion] * 20
+    response = await caller.ask()
+    assert (response.status_code, response.json()["error"]["code"]) == (502, "model_failed")
+    assert "a call that names no function" in response.json()["error"]["message"]

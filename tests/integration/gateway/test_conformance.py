@@ -56,6 +56,14 @@ FOREIGN = ModelAnswer(
     },
 )
 """A turn of another model, before a fallback."""
+INVENTED = ModelAnswer(
+    calls=[
+        ToolCall("call_1", "functions.look:0 é", "{}"),
+        ToolCall("call_2", "look_" * 40, "{}"),
+        ToolCall("call_3", "", "{}"),
+    ],
+)
+"""Calls of tools that there are not. Each is told to the model, and must not make the next request invalid."""
 
 
 class Client(GatewayClient):
@@ -179,6 +187,28 @@ async def test_a_conversation_that_another_model_began(talk):
     talk.give(await talk.ask("calls"))
     await talk.ask("text")
     talk.check_rules()
+
+
+def names_of_calls(body: Any) -> list[str]:
+    """Return the names in all calls and results of calls, in whatever format."""
+    if isinstance(body, list):
+        return [name for one in body for name in names_of_calls(one)]
+    if not isinstance(body, dict):
+        return []
+    own = [body["name"]] if "name" in body and {"arguments", "args", "input", "response"} & body.keys() else []
+    return [*own, *(name for one in body.values() for name in names_of_calls(one))]
+
+
+@every()
+async def test_a_call_of_a_tool_that_there_is_not(talk):
+    """OpenAI: names are ^[a-zA-Z0-9_-]{1,64}$; https://platform.openai.com/docs/api-reference/chat/create"""
+    talk.give(INVENTED, picture=False)
+    talk.give(await talk.ask("call"))
+    await talk.ask("text")
+    talk.check_rules()
+    names = [name for one in talk.provider.asked for name in names_of_calls(one.body)]
+    assert names
+    assert [name for name in names if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name)] == []
 
 
 @every()

@@ -103,6 +103,13 @@ async def test_another_sites_page_cannot_give_tasks_with_the_cookie(browser):
         assert (await browser.post("/tasks", json=BODY, headers=headers)).status_code == 202, headers
 
 
+async def test_a_cookie_of_odd_digits_is_none(browser):
+    """Python takes a superscript two for a digit and not for a number."""
+    name = f"quartet_session_{browser.base_url.port}"
+    answer = await browser.get("/tasks", headers={"Cookie": name.encode() + b"=\xb2.nonce.mac"})
+    assert answer.status_code == 401, answer.text
+
+
 async def test_a_cookie_that_was_tampered_with_is_none(browser):
     await sign_in(browser)
     ((name, value),) = browser.cookies.items()

@@ -27,6 +27,7 @@ from quartet_gateway.ledger import Spending, SpendingLedger
 from quartet_gateway.metrics import Metrics
 from quartet_gateway.models import Model
 from quartet_gateway.requests import ChatRequest
+from quartet_gateway.usage import spending
 from quartet_gateway.wire_format import is_malformed, messages_for, parameters_for, read_answer
 from quartet_process import redact, register_environment_secrets, tracing
 
@@ -106,9 +107,9 @@ class Gateway:
             self._renew()
             self.ledger.check(agent, self.limits(agent))
             self.ledger.check_task(task, self._file.tasks)
-            deployment, response = await self._ask(agent, request)
+            deployment, response, spent = await self._ask(request, task)
             outcome = "ok"
-            return self._completion(agent, deployment, response, task)
+            return self._completion(agent, deployment, response, spent)
         except GatewayError as error:
             outcome = error.code
             raise
@@ -143,8 +144,9 @@ class Gateway:
         self._router = self._make_router(self._file.retries)
         logger.info("the keys of the model providers have changed; new requests use the new ones")
 
-    async def _ask(self, agent: str, request: ChatRequest) -> tuple[_Deployment, Any]:
+    async def _ask(self, request: ChatRequest, task: str) -> tuple[_Deployment, Any, Spending]:
         """Return the first answer of the agent's chain; models that failed recently are tried last."""
+        agent = request.model
         chain = [d for d in self._chains[agent] if not d.model.missing]
         if not chain:
             missing = self._chains[agent][0].model.missing
@@ -156,7 +158,7 @@ class Gateway:
             async with asyncio.timeout(self._file.retries.total_s):
                 for deployment in chain:
                     try:
-                        response = await self._traced_try(deployment, request)
+                        response, spent = await self._traced_try(deployment, request, task)
                     except GatewayError as failed:
                         # A request that one model does not take as it is may still suit the next.
                         error = error or failed
@@ -166,7 +168,7 @@ class Gateway:
                     deployment.rests_until = 0.0
                     if deployment is not self._chains[agent][0]:
                         self.metrics.fallbacks.labels(agent, deployment.model.name).inc()
-                    return deployment, response
+                    return deployment, response, spent
         except TimeoutError:
             names = ", ".join(d.model.name for d in chain)
             raise ModelTimeoutError(
@@ -175,7 +177,7 @@ class Gateway:
         assert error is not None
         raise error
 
-    async def _traced_try(self, deployment: _Deployment, request: ChatRequest) -> Any:
+    async def _traced_try(self, deployment: _Deployment, request: ChatRequest, task: str) -> tuple[Any, Spending]:
         model = deployment.model
         about = {
             tracing.OPERATION: "chat",
@@ -184,9 +186,8 @@ class Gateway:
         }
         with tracing.span(f"chat {model.name}", kind=SpanKind.CLIENT, attributes=about) as one:
             began = time.monotonic()
-            response = await self._try(deployment, request)
+            response, spent = await self._try(deployment, request, task)
             self.metrics.tries.labels(model.name).observe(time.monotonic() - began)
-            spent = self._spent(response)
             one.set_attributes(
                 {
                     tracing.RESPONSE_MODEL: str(getattr(response, "model", None) or model.name),
@@ -196,10 +197,10 @@ class Gateway:
                     tracing.COST: spent.cost_usd,
                 }
             )
-            return response
+            return response, spent
 
-    async def _try(self, deployment: _Deployment, request: ChatRequest) -> Any:
-        """Ask one model, with the Router's retries. Raises GatewayError.
+    async def _try(self, deployment: _Deployment, request: ChatRequest, task: str) -> tuple[Any, Spending]:
+        """Ask one model, with the Router's retries, and count what each answer has used. Raises GatewayError.
 
         The Router does not retry an answer of status 200 that cannot be read, or that holds nothing but a reason such
         as MALFORMED_FUNCTION_CALL; that is done here.
@@ -218,8 +219,10 @@ class Gateway:
                 if getattr(error, "status_code", None) != 200 and MALFORMED_CALL not in str(error):
                     raise failure from error
             else:
+                spent = spending(deployment.model, request, response)
+                self._count(request.model, deployment.model, task, spent)
                 if response.choices and not (reason := is_malformed(response.choices[0])):
-                    return response
+                    return response, spent
                 fault = f"with nothing but {reason}" if response.choices else "without a choice"
                 failure = ModelFailedError(f"{deployment.model.name} answered {fault}")
             if attempt >= again:
@@ -227,39 +230,30 @@ class Gateway:
             await asyncio.sleep(self._litellm.utils.calculate_retry_after(again - attempt, again))
             attempt += 1
 
-    def _completion(self, agent: str, deployment: _Deployment, response: Any, task: str) -> dict[str, Any]:
-        body: dict[str, Any] = response.model_dump(exclude_none=True)
-        read_answer(body, deployment.model)
-        spent = self._spent(response)
-        limits = self.limits(agent)
-        self.ledger.add(agent, limits, task, spent)
-        name = deployment.model.name
+    def _count(self, agent: str, model: Model, task: str, spent: Spending) -> None:
+        self.ledger.add(agent, self.limits(agent), task, spent)
         for kind, count in (
             ("prompt", spent.prompt_tokens),
             ("completion", spent.completion_tokens),
             ("cached", spent.cached_tokens),
         ):
-            self.metrics.tokens.labels(agent, name, kind).inc(count)
-        self.metrics.cost.labels(agent, name).inc(spent.cost_usd)
+            self.metrics.tokens.labels(agent, model.name, kind).inc(count)
+        self.metrics.cost.labels(agent, model.name).inc(spent.cost_usd)
+
+    def _completion(self, agent: str, deployment: _Deployment, response: Any, spent: Spending) -> dict[str, Any]:
+        body: dict[str, Any] = response.model_dump(exclude_none=True)
+        read_answer(body, deployment.model)
+        # What the agents count by is what the budgets of this process count by.
+        counted = {"prompt_tokens": spent.prompt_tokens, "completion_tokens": spent.completion_tokens}
+        body["usage"] = {**(body.get("usage") or {}), **counted, "total_tokens": spent.tokens}
         body["model"] = agent
         body["quartet"] = {
-            "model": name,
+            "model": deployment.model.name,
             "cost_usd": round(spent.cost_usd, 8),
             # A fallback may answer next time: images go out only when every model of the chain reads them.
             "takes_images": all(d.model.takes_images for d in self._chains[agent]),
         }
         return body
-
-    def _spent(self, response: Any) -> Spending:
-        usage = getattr(response, "usage", None)
-        details = getattr(usage, "prompt_tokens_details", None)
-        return Spending(
-            requests=1,
-            prompt_tokens=int(getattr(usage, "prompt_tokens", 0) or 0),
-            completion_tokens=int(getattr(usage, "completion_tokens", 0) or 0),
-            cached_tokens=int(getattr(details, "cached_tokens", 0) or 0),
-            cost_usd=float((getattr(response, "_hidden_params", None) or {}).get("response_cost") or 0.0),
-        )
 
     def _wire_error(self, model: Model, error: Exception) -> GatewayError:
         """Return the gateway's error for an exception of LiteLLM; the only place that maps them."""

@@ -41,6 +41,9 @@ _FIELDS_OF: dict[str, tuple[str, ...]] = {
 _ANYWHERE = re.compile(r"[A-Za-z0-9_-]{1,40}")
 """Ids of calls that every provider but Mistral accepts."""
 _MISTRAL = re.compile(r"[A-Za-z0-9]{9}")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_NAME_LENGTH = 64
+"""OpenAI's rule for names of functions, within the rules of all others."""
 DEEPSEEK_API = re.compile(r"https?://([a-z0-9-]+\.)*deepseek\.com(:\d+)?(/|$)", re.IGNORECASE)
 """Addresses of DeepSeek's own API, which many reach as an OpenAI-compatible one: openai/... with an api_base."""
 _THOUGHTLESS = {"reasoning_content": " "}
@@ -67,8 +70,12 @@ def read_answer(body: dict[str, Any], model: Model) -> None:
 
 
 def is_malformed(choice: Any) -> str:
-    """Return why an answer without text and calls should be asked for again; "": it should not."""
+    """Return why an answer that holds nothing, or a call of nothing, should be asked for again; "": it should not."""
     message = choice.message
+    for call in getattr(message, "tool_calls", None) or []:
+        # Such as a call of OpenAI's type custom, of a tool that nobody has offered.
+        if not getattr(getattr(call, "function", None), "name", None):
+            return "a call that names no function"
     if message.content or getattr(message, "tool_calls", None):
         return ""
     native = (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason")
@@ -169,6 +176,8 @@ def _call_for(call: dict[str, Any], own: dict[str, Any], model: Model, ids: dict
         accepted = _fitting(given)
     ids[given] = accepted
     function = {**call.get("function", {}), **_dictionary(made.get("function"))}
+    # A model may call a tool that there is not by a name that no provider takes back.
+    function["name"] = _NOT_IN_NAMES.sub("_", str(function.get("name") or ""))[:_NAME_LENGTH] or "unnamed"
     return {**call, **_dictionary(made.get("call")), "id": accepted, "function": function}
 
 

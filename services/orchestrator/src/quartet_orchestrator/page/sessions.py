@@ -69,7 +69,7 @@ class Sessions:
 
     def _owner_of(self, cookie: str) -> str | None:
         end, nonce, mac = _parts(cookie)
-        if self.tokens is None or not end.isdigit() or len(end) > 12 or int(end) < time.time():
+        if self.tokens is None or not end.isdecimal() or len(end) > 12 or int(end) < time.time():
             return None
         text = f"{end}.{nonce}"
         found = None
