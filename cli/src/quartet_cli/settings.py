@@ -94,6 +94,12 @@ def _token(settings: CliSettings, name: str, running: dict[str, str]) -> str | N
     return None if secret is None else secret.first
 
 
+def require_address(given: str) -> None:
+    """Raise UsageError for an address that is none."""
+    if urlsplit(given).scheme not in {"http", "https"} or not urlsplit(given).netloc:
+        raise UsageError(f"'{given}' is no address of an orchestrator; valid: http://HOST:PORT or https://HOST")
+
+
 def load_settings(url: str | None = None) -> CliSettings:
     """Return the settings of the environment; what is not set is taken from the running `quartet up`.
 
@@ -101,8 +107,7 @@ def load_settings(url: str | None = None) -> CliSettings:
     """
     settings = CliSettings()
     if given := url or settings.url:
-        if urlsplit(given).scheme not in {"http", "https"} or not urlsplit(given).netloc:
-            raise UsageError(f"'{given}' is no address of an orchestrator; valid: http://HOST:PORT or https://HOST")
+        require_address(given)
         return settings.model_copy(update={"url": given.rstrip("/")})
     running = running_stack()
     found = {"url": running.get("url", DEFAULT_URL)}

@@ -8,6 +8,7 @@ import zlib
 import pytest
 import redis
 from redis.backoff import NoBackoff
+from redis.exceptions import NoPermissionError
 from redis.retry import Retry
 
 from quartet_bus import Bus, BusOptions, Credentials, NoAnswerError
@@ -111,7 +112,7 @@ async def test_only_events_that_are_the_agents_to_write_reach_the_journal(owner,
 
 async def test_an_agent_makes_no_key_of_another_type_than_the_owner_reads(owner, pick, raw, a_request):
     """Reading it would raise in the process that owns the tasks, again and again, and its health would tell a fault."""
-    with pytest.raises(redis.exceptions.NoPermissionError):
+    with pytest.raises(NoPermissionError):
         raw.hset(STREAM, "a", "b")
     await pick.journal.append(event(Note(text="mine")))
     await owner.journal.copy_agent_events(a_request("r1"), None)

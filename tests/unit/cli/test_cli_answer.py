@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pty
+import re
 import sys
 import threading
 import time
@@ -134,3 +135,33 @@ def test_a_time_that_nobody_tells_is_that_of_this_machine() -> None:
     api = OrchestratorClient("http://there", client=httpx.Client(transport=transport, base_url="http://there"))
     api.tasks(None, 1)
     assert api.now() == pytest.approx(time.time(), abs=60.0)
+
+
+@pytest.mark.parametrize("given", ["", "../../metrics", "..", "t1/../t2", "t1?x", "a b"])
+def test_what_is_no_id_of_a_task_is_told_so_and_asks_for_nothing(given):
+    asked = []
+    transport = httpx.MockTransport(lambda request: asked.append(request.url) or httpx.Response(404, json={}))
+    api = OrchestratorClient("http://there", client=httpx.Client(transport=transport, base_url="http://there"))
+    for ask in (
+        api.task,
+        api.resume,
+        api.transcripts,
+        lambda one: api.cancel(one, "x"),
+        lambda one: api.answer(one, "x"),
+    ):
+        with pytest.raises(RefusedError, match=f"'{re.escape(given)}' is no id of a task; `quartet list` shows them"):
+            ask(given)
+    assert asked == []
+
+
+@pytest.mark.parametrize("name", ["../../../metrics", "..", "a/b", "a?b#c"])
+def test_a_name_that_an_agent_gave_its_transcript_leads_nowhere_else(name):
+    asked = []
+    transport = httpx.MockTransport(lambda request: asked.append(request.url.raw_path) or httpx.Response(200, json={}))
+    api = OrchestratorClient("http://there", client=httpx.Client(transport=transport, base_url="http://there"))
+    api.transcript("t1", name)
+    (path,) = asked
+    assert path.startswith(b"/tasks/t1/transcripts/")
+    assert path.count(b"/") == 4
+    assert b".." not in path
+    assert b"?" not in path

@@ -49,6 +49,19 @@ def test_the_command_prints_it(
     assert "docker compose ps" in told.err
 
 
+@pytest.mark.parametrize("given", ["javascript:alert(1)", "robot.example:8000", "ftp://robot.example"])
+def test_no_link_is_printed_to_what_is_no_address(
+    given: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("QUARTET_URL", STACK.url)
+    monkeypatch.setenv("QUARTET_API_TOKEN", STACK.api_token)
+    with pytest.raises(SystemExit) as ended:
+        main(["page", "--address", given])
+    told = capsys.readouterr()
+    assert (ended.value.code, told.out) == (2, "")
+    assert f"'{given}' is no address" in told.err
+
+
 @pytest.mark.parametrize(
     ("given", "link"),
     [

@@ -32,6 +32,11 @@ def values(folder: SecretsFolder, process: str, name: str) -> list[str]:
     return [value.text for value in Secret(str(file), file).values]
 
 
+def test_a_folder_that_is_not_there_is_told_and_not_listed_as_empty(tmp_path: Path) -> None:
+    with pytest.raises(SecretsError, match=f"there is no folder {tmp_path / 'none'}; make it with: quartet secrets"):
+        SecretsFolder(tmp_path / "none").uses()
+
+
 def test_each_process_holds_what_it_needs_and_nothing_more(folder: SecretsFolder) -> None:
     held = {path.name: sorted(file.name for file in path.iterdir()) for path in folder.root.iterdir()}
     agent = ["gateway_key", "metrics_token", "redis_password"]

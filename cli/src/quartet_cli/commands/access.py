@@ -11,7 +11,7 @@ import typer
 from quartet_cli.commands.common import Url
 from quartet_cli.errors import UsageError
 from quartet_cli.fences import newest_fence
-from quartet_cli.settings import load_settings, running_stack
+from quartet_cli.settings import load_settings, require_address, running_stack
 from quartet_deployment import ClientError, OrchestratorClient, sign_grant
 
 Address = Annotated[
@@ -37,6 +37,8 @@ def page(address: Address = None) -> None:
     then.
     """
     settings = load_settings()
+    if reached_at := address or settings.page_address:
+        require_address(reached_at)
     token, stop_token = settings.token(), settings.token_for_page()
     try:
         with OrchestratorClient(settings.url, token) as api:
@@ -47,7 +49,7 @@ def page(address: Address = None) -> None:
         print(
             f"{error}\nIn containers: `docker compose ps` shows what is not ready. The link for later:", file=sys.stderr
         )
-    print(page_link(address or settings.page_address or settings.url, token, stop_token))
+    print(page_link(reached_at or settings.url, token, stop_token))
 
 
 def page_link(url: str, api_token: str | None, stop_token: str | None) -> str:

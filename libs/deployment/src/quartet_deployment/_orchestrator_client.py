@@ -1,10 +1,12 @@
 """Client of the orchestrator's HTTP API."""
 
 import contextlib
+import re
 import time
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -24,6 +26,8 @@ from quartet_contracts import (
 from quartet_contracts.journal import StateChanged
 from quartet_deployment.errors import ClientError, RefusedError, UnreachableError
 
+TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+"""As Identifier of the contracts."""
 CALL_TIMEOUT_S = 30.0
 RECONNECT_FOR_S = 30.0
 AGREED_S = 5.0
@@ -92,37 +96,37 @@ class OrchestratorClient:
 
     def task(self, task_id: str) -> TaskStatus:
         """Return the status of a task."""
-        return self._status(self._call("GET", f"/tasks/{task_id}"))
+        return self._status(self._call("GET", _path(task_id)))
 
     def cancel(self, task_id: str, reason: str) -> None:
         """Cancel a task."""
-        self._call("POST", f"/tasks/{task_id}/cancel", json=Cancellation(reason=reason).model_dump())
+        self._call("POST", _path(task_id, "cancel"), json=Cancellation(reason=reason).model_dump())
 
     def pause(self, task_id: str, reason: str) -> TaskStatus:
         """Pause a task before its next step."""
         body = Pause(reason=reason).model_dump()
-        return self._status(self._call("POST", f"/tasks/{task_id}/pause", json=body))
+        return self._status(self._call("POST", _path(task_id, "pause"), json=body))
 
     def resume(self, task_id: str) -> TaskStatus:
         """Let a paused task continue."""
-        return self._status(self._call("POST", f"/tasks/{task_id}/resume"))
+        return self._status(self._call("POST", _path(task_id, "resume")))
 
     def answer(self, task_id: str, text: str, question_id: str | None = None) -> None:
         """Answer the open question of a task, or the one that is named."""
         body = Answer(text=text, question_id=question_id).model_dump(exclude_none=True)
-        self._call("POST", f"/tasks/{task_id}/answer", json=body)
+        self._call("POST", _path(task_id, "answer"), json=body)
 
     def image(self, task_id: str, reference: str) -> bytes:
         """Return an image of a task as JPEG or PNG."""
-        return self._call("GET", f"/tasks/{task_id}/images/{reference}").content
+        return self._call("GET", _path(task_id, "images", reference)).content
 
     def transcripts(self, task_id: str) -> list[str]:
         """Return the ids of the loops that have a transcript."""
-        return list(self._call("GET", f"/tasks/{task_id}/transcripts").json()["transcripts"])
+        return list(self._call("GET", _path(task_id, "transcripts")).json()["transcripts"])
 
     def transcript(self, task_id: str, loop_id: str) -> Any:
         """Return the transcript of one loop."""
-        return self._call("GET", f"/tasks/{task_id}/transcripts/{loop_id}").json()
+        return self._call("GET", _path(task_id, "transcripts", loop_id)).json()
 
     def events(self, task_id: str, after: str = "") -> Iterator[JournalEvent]:
         """Yield the task's journal after the event `after` until the task has ended; broken links are resumed."""
@@ -151,7 +155,7 @@ class OrchestratorClient:
 
     def _stream(self, task_id: str, after: str) -> Iterator[JournalEvent]:
         headers = {"Accept": "text/event-stream", **({"Last-Event-ID": after} if after else {})}
-        path = f"/tasks/{task_id}/events"
+        path = _path(task_id, "events")
         # Between two events there may be a long drive; the orchestrator's comments keep the link alive.
         with self._http.stream("GET", path, headers=headers, timeout=httpx.Timeout(10.0, read=120.0)) as answer:
             self._note_time(answer)
@@ -218,6 +222,16 @@ class OrchestratorClient:
             return decode(TaskStatus, answer.content)
         except MalformedMessageError as error:
             raise self._not_an_orchestrator(answer) from error
+
+
+def _path(task_id: str, *further: str) -> str:
+    """Return the path of a task, or of what it has. Raises RefusedError for an id that is none.
+
+    Names of what it has come from its agents: none of them leads elsewhere.
+    """
+    if not TASK_ID.fullmatch(task_id):
+        raise RefusedError(f"'{task_id}' is no id of a task; `quartet list` shows them")
+    return "/".join(("/tasks", task_id, *(quote(part, safe="").replace(".", "%2E") for part in further)))
 
 
 def _cause(error: Exception) -> str:

@@ -62,6 +62,8 @@ class SecretsFolder:
 
     def uses(self) -> list[SecretUse]:
         """Return who accepts and who presents each secret."""
+        if not self.root.is_dir():
+            raise SecretsError(f"there is no folder {self.root}; make it with: quartet secrets init {self.root}")
         found: list[SecretUse] = []
         for name, items in SECRETS.items():
             for item in items:
