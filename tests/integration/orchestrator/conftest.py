@@ -177,6 +177,8 @@ class World:
         """Name and position in the base frame of further things that are out of view."""
         self.alike: list[tuple[str, tuple[float, float, float]]] = []
         """Name and position in the base frame of further things that the front camera shows."""
+        self.in_hand = ""
+        """What the wrist camera shows between the fingers; "": nothing that it knows."""
         self.nameless: set[str] = set()
         """Names that perception cannot look for."""
         self.servers = {name: FastMCP(name) for name in ("nav2", "moveit", "perception")}
@@ -254,6 +256,9 @@ class World:
             for name, at in [*self.in_view.items(), *self.alike]
             if camera == "front" and (names is None or name in names)
         ]
+        if camera == "arm" and self.in_hand:
+            held = {"label": self.in_hand, "score": 0.9, "box_xyxy": (0, 0, 9, 9), "camera": "arm", "in_gripper": True}
+            seen.append(held)
         return {**DONE, "detections": seen}
 
     def _in_map(self, at: tuple[float, float, float]) -> tuple[float, float, float]:
@@ -280,6 +285,10 @@ class World:
             for name, at in (*self.remembered.items(), *self.remembered_too)
             if name in names
         ]
+        if self.in_hand in names:
+            at = self._in_map((0.7, 0.1, 1.2))
+            held = {"object_id": new_object_id(), "label": self.in_hand, "position_map": at, "age_s": 0.0}
+            found.append({**held, "in_gripper": True})
         return {**DONE, "sightings": found}
 
 

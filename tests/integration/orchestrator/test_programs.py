@@ -164,6 +164,88 @@ async def test_a_claim_that_the_sensors_speak_against_is_no_success(
     assert "The team says that the task is done, but" in status.report.summary
 
 
+PUT_AWAY = f"put the {CAN} on the kitchen counter"
+BIN = "kitchen bin"
+
+
+@pytest.fixture
+async def watched(start, agents, world, with_cameras):
+    """An orchestrator that can ask perception itself; it knows the can where the executor told it first."""
+    world.remembered = {CAN: (0.7, 0.1, 0.9), BIN: (0.9, 0.3, 0.2)}
+    agents.start()
+    async with start(servers=with_cameras) as client:
+        yield client
+
+
+async def test_what_the_executor_makes_up_is_no_success(watched, agents, model):
+    """It is a sub-agent, and may have been taken over: nothing has moved, whatever it tells."""
+    agents.answers["executor"] = [seen(), seen((0.9, 0.3, 0.9), completed=True)]
+    model.say(program(DONE))
+    status = await watched.run(PUT_AWAY, team="sa")
+    assert status.state is State.FAILED, status.report
+    assert f"the cameras have not seen it in another place than before: the {CAN}" in status.report.summary
+    assert "Moved, by the cameras" not in status.report.summary
+
+
+async def test_an_executor_that_has_never_looked_is_not_believed(watched, agents, model, world):
+    world.remembered = {}
+    agents.answers["executor"] = [seen(), seen((0.9, 0.3, 0.9), completed=True)]
+    model.say(program(DONE))
+    assert (await watched.run(PUT_AWAY, team="sa")).state is State.FAILED
+
+
+async def test_what_the_cameras_have_seen_moved_is_a_success(watched, agents, model, world):
+    async def work(agents, _):
+        world.remembered[CAN] = (0.9, 0.3, 0.9)
+        return seen((0.9, 0.3, 0.9), completed=True)
+
+    agents.answers["executor"] = [seen(), work]
+    model.say(program(DONE))
+    status = await watched.run(PUT_AWAY, team="sa")
+    assert status.state is State.SUCCEEDED, status.report
+    assert f"Moved, by the cameras: {CAN} by 0.28 m" in status.report.summary
+
+
+@pytest.mark.parametrize(("at", "state"), [(None, State.FAILED), ((0.9, 0.3, 0.9), State.SUCCEEDED)])
+async def test_what_was_held_at_the_start_and_let_go_was_moved(watched, agents, model, world, at, state):
+    """It stood nowhere before; where it was seen first is where it was put."""
+    world.remembered, world.in_hand = {}, CAN
+
+    async def work(agents, _):
+        world.released, world.in_hand, world.remembered = at, "", {CAN: (0.9, 0.3, 0.9)}
+        return seen((0.9, 0.3, 0.9), completed=True)
+
+    agents.answers["executor"] = [seen(held=CAN), work]
+    model.say(program(DONE))
+    status = await watched.run(PUT_AWAY, team="sa")
+    assert status.state is state, status.report
+
+
+@pytest.mark.parametrize(
+    ("at", "state"), [(None, State.FAILED), ((0.2, 0.3, 0.9), State.FAILED), ((0.9, 0.3, 0.9), State.SUCCEEDED)]
+)
+async def test_what_was_let_go_over_a_container_was_measured_to_be(watched, agents, model, world, at, state):
+    async def work(agents, _):
+        world.released = at
+        return let_go(inside=BIN)
+
+    agents.answers["executor"] = [seen(), work]
+    model.say(program(DONE))
+    status = await watched.run(f"put the {CAN} into the {BIN}", team="sa")
+    assert status.state is state, status.report
+    told = f"nothing was measured to be let go over its container: the {CAN}" in status.report.summary
+    assert told is (state is State.FAILED)
+
+
+async def test_what_is_held_is_what_the_wrist_camera_shows(watched, agents, model, world):
+    world.grasp, world.in_hand = "HOLDING", "blue mug"
+    agents.answers["executor"] = [seen(), seen((0.7, 0.1, 1.2), held=CAN, completed=True)]
+    model.say(program(DONE))
+    status = await watched.run(SENTENCE, team="sa")
+    assert status.state is State.FAILED, status.report
+    assert "the gripper holds the blue mug" in status.report.summary
+
+
 def second_can(at=(0.6, -0.2, 0.9), **of_can):
     return {"name": f"{CAN} 2", "position": at, "yaw": 0.0, "size_m": (0.066, 0.066, 0.12), "colour": "red", **of_can}
 

@@ -64,6 +64,7 @@ QUIET = frozenset(
         "get_grasp_state",
         "clear_planning_scene",
         "get_current_pose",
+        "last_seen",
     }
 )
 """Tools whose calls are shown only when they fail, or with --verbose."""

@@ -30,8 +30,8 @@ from quartet_contracts import (
     PlaceArguments,
     SkillRequest,
 )
-from quartet_contracts.tools.moveit import GraspState
-from quartet_contracts.tools.perception import Detection, DetectResult, LastSeenResult, PerceptionCode
+from quartet_contracts.tools.moveit import GraspState, GripperResult, Release
+from quartet_contracts.tools.perception import Detection, DetectResult, LastSeenResult, LastSighting, PerceptionCode
 from quartet_orchestrator.observation import ObserverSessions
 from quartet_orchestrator.recovery.confirmation import GRASP, doubt
 from quartet_orchestrator.recovery.record import OwnedJournal, TaskRecord
@@ -41,6 +41,8 @@ log = logging.getLogger(__name__)
 
 DETECT = "perception__detect_objects"
 LAST_SEEN = "perception__last_seen"
+MAX_NAMES = 50
+"""Names that the perception server takes in one call."""
 TOOLS = (*STANDSTILL_TOOLS, *OBSERVE_TOOLS, DETECT)
 
 
@@ -156,6 +158,30 @@ class Inspector:
         recorder = self._recorder(request_id)
         async with await self._open() as toolbox:
             return await _look_at_gripper(toolbox, recorder, await observe(toolbox, recorder, {GRASP: {}}))
+
+    async def sightings(
+        self, request_id: str, names: Sequence[str]
+    ) -> tuple[list[LastSighting], Release | None] | None:
+        """Return where the perception server has seen these things last, and the gripper's last release.
+
+        No picture is taken for it. None when there is no perception server, or it does not answer.
+        """
+        if not self.sees:
+            return None
+        recorder, sightings = self._recorder(request_id), list[LastSighting]()
+        async with await self._open([LAST_SEEN, GRASP]) as toolbox:
+            try:
+                for first in range(0, len(names), MAX_NAMES):
+                    asked = {LAST_SEEN: {"names": list(names[first : first + MAX_NAMES])}}
+                    found = (await observe(toolbox, recorder, asked))[LAST_SEEN][0]
+                    seen = LastSeenResult.model_validate(found.content)
+                    if not seen.ok:
+                        return None
+                    sightings += seen.sightings
+                gripper = (await observe(toolbox, recorder, {GRASP: {}}))[GRASP][0]
+                return sightings, GripperResult.model_validate(gripper.content).released
+            except ValidationError:
+                return None
 
     async def knows_name(self, request_id: str, name: str) -> bool | None:
         """Return whether the perception server can look for a thing of this name, None when it does not say.

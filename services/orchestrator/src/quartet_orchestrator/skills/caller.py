@@ -4,7 +4,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from opentelemetry.trace import SpanKind
@@ -29,7 +29,8 @@ from quartet_contracts import (
 )
 from quartet_contracts.journal import SkillRequested
 from quartet_contracts.skills import unknown_result
-from quartet_contracts.tools.moveit import GraspState
+from quartet_contracts.tools.moveit import GraspState, Release
+from quartet_contracts.tools.perception import LastSighting
 from quartet_orchestrator.errors import TaskAbortedError
 from quartet_orchestrator.grants import GrantSigner
 from quartet_orchestrator.observation import CameraClient, ObserverSessions, StopMonitor
@@ -316,6 +317,13 @@ class SkillCaller:
         `moment` of the task names the calls in the journal.
         """
         return await self._inspector.look_at_gripper(f"{self._record.task.task_id}-{moment}")
+
+    async def sightings(self, names: Sequence[str]) -> tuple[list[LastSighting], Release | None] | None:
+        """Return what the robot's servers have seen of these things and the gripper's last release; None: nobody tells.
+
+        Asked for without a grant of an agent.
+        """
+        return await self._inspector.sightings(f"{self._record.task.task_id}-{self._count:02d}-seen", names)
 
     async def knows_name(self, name: str) -> bool | None:
         """Return whether the perception server can look for a thing of this name, None when it does not say."""

@@ -20,6 +20,7 @@ from quartet_orchestrator.skills import SkillCaller
 from quartet_orchestrator.tasks.arm import RobotArm
 from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
 from quartet_orchestrator.tasks.names import SiteNames
+from quartet_orchestrator.tasks.sightings import Sightings
 from quartet_orchestrator.tasks.speech import Speech
 from quartet_orchestrator.tasks.verbs import asks_to_handle, asks_to_put
 from quartet_site import RobotSetup
@@ -69,6 +70,7 @@ class ProgramTeam:
         self._done = [one for one in history.attempts if one.started and one is not history.last]
         self._spent = Usage()
         self._arm = RobotArm(self._task.sentence, setup, self._call)
+        self._sightings = Sightings(caller.sightings, setup.site)
 
     @property
     def _task(self) -> Task:
@@ -118,6 +120,7 @@ class ProgramTeam:
         self._spent = self._spent.plus(Usage(tool_calls=1))
         if self._done:
             attempt = self._done.pop(0)
+            self._sightings.forget()
             outcome = AttemptOutcome(attempt.arguments, attempt.result(self._task.task_id), attempt.settled)
         else:
             limit = self._task.budget.tool_calls
@@ -126,6 +129,7 @@ class ProgramTeam:
             if not self._caller.is_ready(arguments):
                 await self._record.wait_while_paused()
             outcome = await self._caller.call(Skill.EXECUTOR, arguments)
+            await self._sightings.note()
         self._facts.note(outcome.arguments, outcome.result, outcome.settled)
         return outcome
 
@@ -163,7 +167,8 @@ class ProgramTeam:
         What the sentence means is for the models; what can be measured without it is: a task changes something, what
         is asked to be picked up is in the gripper at the end, and what is asked to be put somewhere is not.
         """
-        sentence, held, moved = self._task.sentence, self._arm.scene.held, self._arm.moved()
+        sentence, held, made_up = self._task.sentence, self._held, self._not_borne_out()
+        moved = [name for name in self._arm.moved() if name not in made_up]
         holds = self._facts.gripper in {GripperContent.OBJECT, GripperContent.SOMETHING}
         asked = set(self._asked_objects)
         inside = {name: place for name, place in self._arm.inside().items() if self._thing(name) in asked}
@@ -172,6 +177,7 @@ class ProgramTeam:
             for name in self._arm.unsure()
             if self._thing(name) in asked
         ]
+        faults += [f"{told}: the {name}" for name, told in made_up.items() if self._thing(name) in asked or not asked]
         if not holds and not moved:
             faults.append("nothing was moved and the gripper holds nothing")
         if asks_to_put(sentence):
@@ -197,13 +203,32 @@ class ProgramTeam:
                 faults.append(f"the gripper holds {f'the {held}' if held else 'something else'}")
         return faults
 
+    @property
+    def _held(self) -> str | None:
+        """Name of what the gripper holds: as the wrist camera shows it now, else as the executor tells."""
+        return self._facts.in_hand or self._arm.scene.held
+
+    def _not_borne_out(self) -> dict[str, str]:
+        """Return the things that the executor tells to be moved and nothing measured shows to be, each with why."""
+        inside, found = self._arm.inside(), dict[str, str]()
+        for name in self._arm.moved():
+            place = inside.get(name)
+            if place is not None:
+                if not self._sightings.bear_out_release(self._names.place(place) or place):
+                    found[name] = "nothing was measured to be let go over its container"
+            elif name != self._arm.scene.held and not self._sightings.bear_out_move(self._thing(name)):
+                found[name] = "the cameras have not seen it in another place than before"
+        return found
+
     def _summary(self, outcome: Outcome, faults: list[str]) -> str:
+        made_up = self._not_borne_out()
         moved = ", ".join(
             f"{name} by {metres:.2f} m"
             for name, metres in self._arm.moved().items()
-            if name not in {*self._arm.inside(), *self._arm.unsure()}
+            if name not in {*self._arm.inside(), *self._arm.unsure(), *made_up}
         )
-        held, inside, unsure = self._arm.scene.held, self._arm.inside(), self._arm.unsure()
+        inside = {name: place for name, place in self._arm.inside().items() if name not in made_up}
+        held, unsure = self._held, self._arm.unsure()
         into = ", ".join(f"{name} over the {place}" for name, place in inside.items())
         if outcome.ending is not Ending.COMPLETED:
             end = f"{WHY[outcome.ending]}."
