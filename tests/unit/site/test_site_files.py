@@ -93,6 +93,26 @@ def test_good_files_and_their_defaults(write):
             ["caller_timeout_s is 0.15", "at least twice every_s (0.1)"],
         ),
         (("name: summit", "name: summit\nname: winter"), 2, ["name: it is there twice, before in line 1"]),
+        (
+            ("frame: f}", "frame: f, correction: {position_m: [0, 0.2, 0]}}"),
+            7,
+            ["cameras.front.correction.position_m.1: Input should be less than or equal to 0.1", "the file has 0.2"],
+        ),
+        (
+            ("frame: f}", "frame: f, correction: {rpy_rad: [0, .nan, 0]}}"),
+            7,
+            ["cameras.front.correction.rpy_rad.1", "the file has nan"],
+        ),
+        (
+            ("frame: f}", "frame: f, correction: {position_m: [0, 0]}}"),
+            7,
+            ["cameras.front.correction.position_m.2: Field required"],
+        ),
+        (
+            ("frame: f}", "frame: f, correction: {rpy: [0, 0, 0]}}"),
+            7,
+            ["cameras.front.correction.rpy: Extra inputs", "valid fields here: position_m, rpy_rad"],
+        ),
         (("  front: {", "  frnt: {"), 7, ["cameras.frnt", "front"]),
     ],
 )

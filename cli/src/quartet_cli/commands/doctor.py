@@ -56,6 +56,26 @@ def doctor(
         bool,
         typer.Option("--models", help="Check the configured models instead: a few short calls each, usually cents."),
     ] = False,
+    hand_eye: Annotated[
+        bool,
+        typer.Option(
+            "--hand-eye",
+            help="Measure the mountings of both cameras with a printed chessboard; the arm moves, once you agree.",
+        ),
+    ] = False,
+    squares: Annotated[
+        str, typer.Option("--squares", metavar="CxR", help="With --hand-eye: squares of the board along both sides.")
+    ] = "10x7",
+    square_mm: Annotated[
+        float, typer.Option("--square-mm", min=5, max=200, help="With --hand-eye: side of a square, as measured.")
+    ] = 27.0,
+    write: Annotated[
+        bool,
+        typer.Option("--write", help="With --hand-eye: put the corrections into robot.yaml, after showing the change."),
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="With --hand-eye: move and write without asking; see docs/first-pick.md.")
+    ] = False,
     record: Annotated[
         Path | None,
         typer.Option(
@@ -63,7 +83,7 @@ def doctor(
         ),
     ] = None,
 ) -> None:
-    """Check a robot and the way to it; nothing moves. With --models, check the models instead.
+    """Check a robot and the way to it; nothing moves, but for --hand-eye. With --models, check the models instead.
 
     Checked are bridge, topics, frames, Nav2, MoveIt, cameras, gripper and guard.
     """
@@ -71,9 +91,15 @@ def doctor(
         raise typer.Exit(_check_models(record, json))
     if record is not None:
         raise UsageError("--record keeps what models are asked; give it with --models")
-    robot, site = _load(robot_file, site_file, bridge_url)
-    token = CliSettings().token_for_bridge()
+    if (write or yes) and not hand_eye:
+        raise UsageError("--write and --yes are about the cameras' mountings; give them with --hand-eye")
+    path, robot, site = _load(robot_file, site_file, bridge_url)
     console = open_terminal(soft_wrap=True)
+    if hand_eye:
+        raise typer.Exit(
+            _check_hand_eye(path, robot, squares, square_mm, patience_s, console, write=write, yes=yes, json=json)
+        )
+    token = CliSettings().token_for_bridge()
     if not json:
         console.print(f"{robot.name} at {robot.bridge.url}")
     report = asyncio.run(
@@ -98,6 +124,37 @@ def _processes(robot: str) -> dict[str, str]:
     settings = CliSettings()
     url = settings.url or running_stack().get("url", "")
     return {**({"orchestrator": url} if url else {}), **settings.servers_of(robot)}
+
+
+def _check_hand_eye(
+    path: Path,
+    robot: RobotFile,
+    squares: str,
+    square_mm: float,
+    patience_s: float,
+    console: Console,
+    *,
+    write: bool,
+    yes: bool,
+    json: bool,
+) -> ExitStatus:
+    """Measure the cameras' mountings and print what was found. Raises CliError."""
+    # scipy, which no other command needs, takes long to import.
+    from quartet_cli.commands.hand_eye import check_hand_eye, offer_corrections, parse_board
+
+    board = parse_board(squares, square_mm)
+    if json and not yes:
+        raise UsageError("--json leaves no place for questions; give --yes as well")
+    measured, report = check_hand_eye(robot, board, yes=yes, console=None if json else console, patience_s=patience_s)
+    if json:
+        print(report.model_dump_json(indent=1))
+    else:
+        for finding in report.findings:
+            _print(console, finding)
+    if write:
+        shown = open_terminal(soft_wrap=True, stderr=True) if json else console
+        offer_corrections(path, robot, measured, yes=yes, console=shown)
+    return ExitStatus.FAILED if report.wrong else ExitStatus.DONE
 
 
 def _check_models(record: Path | None, json: bool) -> ExitStatus:
@@ -128,7 +185,9 @@ def _check_models(record: Path | None, json: bool) -> ExitStatus:
     return ExitStatus.DONE if healthy else ExitStatus.FAILED
 
 
-def _load(robot_file: Path | None, site_file: Path | None, bridge_url: str | None) -> tuple[RobotFile, SiteFile | None]:
+def _load(
+    robot_file: Path | None, site_file: Path | None, bridge_url: str | None
+) -> tuple[Path, RobotFile, SiteFile | None]:
     running = running_stack()
     if robot_file is None and "site_dir" in running:
         robot_file = Path(running["site_dir"]) / "robot.yaml"
@@ -146,7 +205,7 @@ def _load(robot_file: Path | None, site_file: Path | None, bridge_url: str | Non
             fields = robot.model_dump()
             fields["bridge"]["url"] = bridge_url
             robot = RobotFile.model_validate(fields)
-        return robot, None if site_file is None else load_site(site_file)
+        return robot_file, robot, None if site_file is None else load_site(site_file)
     except SiteFileError as error:
         raise UsageError(str(error)) from error
     except ValueError as error:

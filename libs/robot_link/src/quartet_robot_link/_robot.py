@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from quartet_robot_link._bridge import BridgeLink
@@ -13,12 +13,13 @@ from quartet_robot_link._joints import JointSpeeds, joint_values
 from quartet_robot_link._motion import Motion
 from quartet_robot_link._transforms import TransformBuffer
 from quartet_robot_link.errors import CallTimeoutError, TransformUnavailableError
-from quartet_robot_link.geometry import Transform
+from quartet_robot_link.geometry import Rigid, Transform, rpy_quaternion
 from quartet_robot_link.link import SENSOR, Message, RobotLink, Subscription
 from quartet_site import RobotFile
 
 if TYPE_CHECKING:
     from quartet_robot_link.camera import CameraSnapshot
+    from quartet_site import Camera
 
 JOINTS_LATE_S = 3.0
 """Wall time that the arm's joints may take to come on /joint_states."""
@@ -176,8 +177,10 @@ class Robot:
 
         names = self.file.frames
         since = await self._robot_time()
-        frames = await capture(self.link, getattr(self.file.cameras, camera), timeout_s=timeout_s, since=since)
-        base = await self.transform(names.base, frames.frame, stamp=frames.stamp)
+        facts: Camera = getattr(self.file.cameras, camera)
+        frames = await capture(self.link, facts, timeout_s=timeout_s, since=since)
+        mounted = await self.transform(names.base, frames.frame, stamp=frames.stamp)
+        base = replace(mounted, rigid=mounted.rigid @ self.correction(camera).rigid)
         try:
             located = await self.transform(names.map, names.base, stamp=frames.stamp, timeout_s=0.2)
         except TransformUnavailableError:
@@ -193,6 +196,12 @@ class Robot:
             map_from_base=None if located is None else located.matrix,
             jpeg=frames.jpeg,
         )
+
+    def correction(self, camera: Literal["front", "arm"]) -> Transform:
+        """Return the frame of a camera as it is truly mounted in the one that /tf has, as robot.yaml says."""
+        facts: Camera = getattr(self.file.cameras, camera)
+        turned = rpy_quaternion(*facts.correction.rpy_rad)
+        return Transform(facts.frame, facts.frame, Rigid(facts.correction.position_m, turned), 0.0)
 
     async def _robot_time(self) -> Callable[[], float | None]:
         """Return a function that gives the odometry's newest stamp as of now, or None without odometry.

@@ -60,6 +60,13 @@ def yaw_quaternion(yaw: float) -> Quaternion:
     return (0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2))
 
 
+def rpy_quaternion(roll: float, pitch: float, yaw: float) -> Quaternion:
+    """Return the quaternion of rotations about the fixed x, then y, then z axis [rad], as in URDF."""
+    about_x = (math.sin(roll / 2), 0.0, 0.0, math.cos(roll / 2))
+    about_y = (0.0, math.sin(pitch / 2), 0.0, math.cos(pitch / 2))
+    return multiply(yaw_quaternion(yaw), multiply(about_y, about_x))
+
+
 def wrap(angle: float) -> float:
     """Return `angle` [rad] in (-pi, pi]."""
     return math.pi - (math.pi - angle) % (2 * math.pi)

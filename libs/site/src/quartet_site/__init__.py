@@ -1,8 +1,9 @@
 """The robot file, the site file and the policy file: schema, loading, messages that name file, line and field."""
 
+from quartet_site._corrected import write_correction
 from quartet_site._load import Fault, load_file, load_policy, load_robot, load_site
 from quartet_site._outline import distance_to_edge, inside
-from quartet_site._robot import Camera, Gripper, RobotFile
+from quartet_site._robot import Camera, Correction, Gripper, RobotFile
 from quartet_site._robots import RobotFiles, RobotSetup, load_robots
 from quartet_site._ros_writes import RosWrites, WritableAction, WritableService, WritableTopic
 from quartet_site._simulated import Simulated, SimulatedBase, SimulatedCamera, SimulatedTool
@@ -27,6 +28,7 @@ __all__ = [
     "Camera",
     "CatalogueObject",
     "Container",
+    "Correction",
     "Fault",
     "Geofence",
     "Gripper",
@@ -60,4 +62,5 @@ __all__ = [
     "load_robots",
     "load_site",
     "normalise",
+    "write_correction",
 ]

@@ -90,6 +90,24 @@ def _load(
         ) from error
     except UnicodeDecodeError as error:
         raise SiteFileError(f"{what} {path} is not UTF-8 text: {error}") from error
+    return _read(text, path, model, what, context, check=check, separate=separate)
+
+
+def load_text(text: str, model: type[Model], what: str) -> Model:
+    """Return the text of a file as a `model`. Raises SiteFileError."""
+    return _read(text, Path("(text)"), model, what, None)
+
+
+def _read(
+    text: str,
+    path: Path,
+    model: type[Model],
+    what: str,
+    context: dict[str, Any] | None,
+    *,
+    check: Check[Model] | None = None,
+    separate: Collection[str] = (),
+) -> Model:
     try:
         loader = _LOADER(text)
         node: yaml.Node | None = loader.get_single_node()

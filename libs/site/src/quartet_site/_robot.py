@@ -8,6 +8,8 @@ from quartet_site._section import Finite, Positive, Section
 from quartet_site._simulated import Simulated
 from quartet_site.errors import field_error
 
+MOST_SHIFT_M, MOST_TURN_RAD = 0.1, 0.35
+"""A camera that is mounted farther from where /tf has it needs another URDF, not a correction."""
 RosName = Annotated[str, Field(pattern=r"^/?[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*$")]
 
 
@@ -288,6 +290,22 @@ class Manipulation(Section):
     """Objects are put down this far inside the near edge of a wide surface."""
 
 
+Shift = Annotated[float, Field(ge=-MOST_SHIFT_M, le=MOST_SHIFT_M)]
+Turn = Annotated[float, Field(ge=-MOST_TURN_RAD, le=MOST_TURN_RAD)]
+
+
+class Correction(Section):
+    """How a camera is truly mounted, in its own optical frame as /tf has it: `quartet doctor --hand-eye` measures it.
+
+    A point that the camera sees is turned, then moved, before it is transformed by /tf.
+    """
+
+    position_m: tuple[Shift, Shift, Shift] = (0.0, 0.0, 0.0)
+    """x (right), y (down), z (ahead)."""
+    rpy_rad: tuple[Turn, Turn, Turn] = (0.0, 0.0, 0.0)
+    """Roll, pitch and yaw about its fixed x, y and z axis, as in URDF."""
+
+
 class Camera(Section):
     """One RGB-D camera; depth is aligned to colour."""
 
@@ -299,6 +317,7 @@ class Camera(Section):
     """sensor_msgs/msg/CameraInfo."""
     frame: str
     """Optical frame: x right, y down, z forward."""
+    correction: Correction = Correction()
 
 
 class Cameras(Section):

@@ -243,6 +243,26 @@ class Furniture:
         }
         self.box(f"{name} back", backs[back], (0.46, 0.90), colour)
 
+    def chessboard(self, name: str, centre: tuple[float, float], height: float) -> None:
+        """A sheet of A4 with 10 x 7 squares of 27 mm, as docs/hand-eye-board.svg prints it; its longer side is along x.
+
+        As it is read, with x to the right and y up, the square in the upper left corner is black.
+        """
+        x, y = centre
+        self.box(name, (x - 0.1485, y - 0.105, x + 0.1485, y + 0.105), (height, height + 0.003), WHITE, solid=False)
+        columns, rows, square = 10, 7, 0.027
+        left, top = x - columns / 2 * square, y + rows / 2 * square
+        for column in range(columns):
+            for row in range(column % 2, rows, 2):
+                x0, y1 = left + column * square, top - row * square
+                self.box(
+                    f"{name} {column} {row}",
+                    (x0, y1 - square, x0 + square, y1),
+                    (height + 0.003, height + 0.0032),
+                    COLOURS["black"],
+                    solid=False,
+                )
+
     def rug(self, name: str, rect: Rect, colour: Paint) -> None:
         """Flat and only to be seen."""
         self.box(name, rect, (0.0, 0.004), colour, solid=False)

@@ -244,6 +244,24 @@ class Rug(_OnRect):
         make.rug(self.name, self.rect, paint(self.colour))
 
 
+class Chessboard(Piece):
+    """A printed board to calibrate cameras with: flat, and only to be seen."""
+
+    kind: Literal["chessboard"]
+    centre: Point
+    height: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = 0.0
+    """Of what it lies on [m]."""
+
+    def outline(self) -> Rect:
+        """Return the rectangle around it [m]."""
+        x, y = self.centre
+        return x - 0.15, y - 0.11, x + 0.15, y + 0.11
+
+    def add(self, make: Furniture, paint: Painter) -> None:
+        """Add its shapes to a scene."""
+        make.chessboard(self.name, self.centre, self.height)
+
+
 class Plant(Piece):
     """A pot with leaves."""
 
@@ -277,5 +295,6 @@ class Box(_OnRect):
 
 
 AnyPiece = Annotated[
-    Table | RoundTable | Cabinet | Shelf | Bin | Sofa | Bed | Chair | Rug | Plant | Box, Field(discriminator="kind")
+    Table | RoundTable | Cabinet | Shelf | Bin | Sofa | Bed | Chair | Rug | Chessboard | Plant | Box,
+    Field(discriminator="kind"),
 ]
