@@ -59,6 +59,11 @@ async def open_robot(studio: Any, robot_file: RobotFile, seed: int) -> Robot:
     return await Robot.open(robot_file, url=studio.url, wait_s=60)
 
 
+def by(moveit: Any) -> Any:
+    """Move the arm through this server, as the command does."""
+    return lambda target: moveit.call("plan_and_execute", target=target)
+
+
 def true_mounting(sensors: str, seed: int, camera: str) -> np.ndarray:
     """What the simulation drew, in the optical frame."""
     level = find_level(sensors).calibration
@@ -92,9 +97,7 @@ async def test_the_correction_takes_most_of_the_error_away(
         robot = await open_robot(studio, robot_file, seed)
         try:
             moveit = await open_server(quartet_moveit, over=robot)
-            found = await measure(
-                robot, lambda target: moveit.call("plan_and_execute", target=target), Chessboard(), print
-            )
+            found = await measure(robot, by(moveit), Chessboard(), print)
         finally:
             await robot.close()
         made, kept = corrections(found, robot_file.gripper)
