@@ -11,6 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import quartet_moveit
+from quartet_cli.doctor import Verdict
 from quartet_cli.hand_eye.chessboard import Chessboard
 from quartet_cli.hand_eye.errors import ArmRefusedError, BoardNotSeenError
 from quartet_cli.hand_eye.examine import measure
@@ -23,7 +24,6 @@ from quartet_site import Correction, RobotFile
 
 STUDIO = Path(__file__).parents[3] / "deploy" / "sites" / "studio"
 BOARD = "- {name: board, kind: chessboard, centre: [0.8, -0.12]}\nthings:"
-SEEDS = range(1, 6)
 
 
 @pytest.fixture(scope="module")
@@ -86,32 +86,32 @@ def off_mm(truth: np.ndarray, known: np.ndarray, at: np.ndarray) -> float:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("sensors", ["typical", "harsh"])
+@pytest.mark.timeout(1800)
 async def test_the_correction_takes_most_of_the_error_away(
-    studios: Any, robot_file: RobotFile, sensors: str, open_server: Any
+    studios: Any, robot_file: RobotFile, open_server: Any
 ) -> None:
-    studio = studios(sensors)
-    before: dict[str, list[float]] = {"arm": [], "front": []}
-    after: dict[str, list[float]] = {"arm": [], "front": []}
-    for seed in SEEDS:
-        robot = await open_robot(studio, robot_file, seed)
-        try:
-            moveit = await open_server(quartet_moveit, over=robot)
-            found = await measure(robot, by(moveit), Chessboard(), print)
-        finally:
-            await robot.close()
-        made, kept = corrections(found, robot_file.gripper)
-        assert not kept
-        assert found.front is not None
-        for camera, mounting in (("arm", found.wrist), ("front", found.front)):
-            truth = true_mounting(sensors, seed, camera)
-            before[camera].append(off_mm(truth, np.eye(4), mounting.board_at))
-            after[camera].append(off_mm(truth, matrix(made[camera]), mounting.board_at))
-        print(sensors, seed, {c: (round(before[c][-1], 2), round(after[c][-1], 2)) for c in before})
-        print(*findings(found, robot), sep="\n")
-    for camera in before:
-        assert np.mean(after[camera]) < 0.5 * np.mean(before[camera]), (camera, before, after)
-    assert max(after["arm"]) < {"typical": 2.5, "harsh": 5.0}[sensors]
+    """Through the moveit server, as a person runs it; test_hand_eye_accuracy has more seeds."""
+    sensors, seed = "harsh", 1
+    robot = await open_robot(studios(sensors), robot_file, seed)
+    try:
+        moveit = await open_server(quartet_moveit, over=robot)
+        joints = await robot.joint_positions()
+        found = await measure(robot, by(moveit), Chessboard(), print)
+        back = await robot.joint_positions()
+    finally:
+        await robot.close()
+    assert [back[name] for name in robot_file.arm.joints] == pytest.approx(
+        [joints[name] for name in robot_file.arm.joints], abs=0.02
+    )
+    made, kept = corrections(found, robot_file.gripper)
+    assert not kept
+    assert found.front is not None
+    for camera, mounting in (("arm", found.wrist), ("front", found.front)):
+        truth = true_mounting(sensors, seed, camera)
+        before, after = (off_mm(truth, known, mounting.board_at) for known in (np.eye(4), matrix(made[camera])))
+        assert after < 0.5 * before, (camera, before, after)
+    verdicts = [finding.verdict for finding in findings(found, robot)]
+    assert verdicts[:2] == [Verdict.WRONG, Verdict.WRONG], findings(found, robot)
 
 
 @pytest.mark.parametrize("code", ["STOPPED", "DENIED", "FENCED", "CANCELED"])

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
-from scipy.spatial import cKDTree
 
 Array = NDArray[np.float64]
 
@@ -66,10 +65,10 @@ def find_corners(board: Chessboard, colour: NDArray[np.uint8]) -> Array | None:
     shape = (board.columns - 1, board.rows - 1)
     if len(saddles.points) < shape[0] * shape[1]:
         return None
-    tree, tried = cKDTree(saddles.points), set[int]()
+    tried = set[int]()
     for seed in range(min(SEEDS, len(saddles.points))):
         # What a lattice took that was no board is not tried again.
-        for lattice in () if seed in tried else _lattices(saddles, tree, seed):
+        for lattice in () if seed in tried else _lattices(saddles, seed):
             tried |= set(lattice.values())
             for ordered in _orders(lattice, saddles.points, shape):
                 found = _refined(grey, ordered, shape)
@@ -108,22 +107,30 @@ Lattice = dict[Cell, int]
 """Number of a saddle point by its place in a lattice."""
 
 
-def _lattices(saddles: _Saddles, tree: cKDTree, seed: int) -> Iterator[Lattice]:
+def _lattices(saddles: _Saddles, seed: int) -> Iterator[Lattice]:
     """Return lattices that grow from one saddle point, for pairs of its neighbours."""
     points, like = saddles.points, saddles.ways @ saddles.ways[seed]
-    near = [int(n) for n in tree.query(points[seed], k=min(9, len(points)))[1][1:] if like[n] < -TURNED]
+    away = np.hypot(*(points - points[seed]).T)
+    near = [int(n) for n in np.argsort(away)[1:9] if like[n] < -TURNED]
     for a, b in itertools.permutations(near, 2):
         u, v = points[a] - points[seed], points[b] - points[seed]
         long, short = sorted((float(np.hypot(*u)), float(np.hypot(*v))), reverse=True)
         # Right-handed as the picture is, since only the front of a board is printed.
         if short < LEAST_SQUARE_PX or long > 4 * short or u[0] * v[1] - u[1] * v[0] < 0.4 * long * short:
             continue
-        distance, corner = tree.query(points[seed] + u + v)
+        distance, corner = _nearest(points, points[seed] + u + v)
         if distance <= STEP_SHARE * long and like[corner] > TURNED:
-            yield _grow(saddles, tree, {(0, 0): seed, (1, 0): a, (0, 1): b, (1, 1): int(corner)})
+            yield _grow(saddles, {(0, 0): seed, (1, 0): a, (0, 1): b, (1, 1): corner})
 
 
-def _grow(saddles: _Saddles, tree: cKDTree, found: Lattice) -> Lattice:
+def _nearest(points: Array, at: Array) -> tuple[float, int]:
+    """Return distance and number of the point that is nearest to `at`."""
+    away = np.hypot(*(points - at).T)
+    nearest = int(np.argmin(away))
+    return float(away[nearest]), nearest
+
+
+def _grow(saddles: _Saddles, found: Lattice) -> Lattice:
     """Add the neighbours of what was found, one after the other, where the steps beside them lead to."""
     points = saddles.points
     taken, border = set(found.values()), list(found)
@@ -134,11 +141,11 @@ def _grow(saddles: _Saddles, tree: cKDTree, found: Lattice) -> Lattice:
             step = None if there in found else _step(points, found, here, way)
             if step is None:
                 continue
-            distance, nearest = tree.query(points[found[here]] + step)
+            distance, nearest = _nearest(points, points[found[here]] + step)
             opposite = saddles.ways[nearest] @ saddles.ways[found[here]] < -TURNED
             if distance <= STEP_SHARE * np.hypot(*step) and nearest not in taken and opposite:
-                found[there] = int(nearest)
-                taken.add(int(nearest))
+                found[there] = nearest
+                taken.add(nearest)
                 border.append(there)
     return found
 

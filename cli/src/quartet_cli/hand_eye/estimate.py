@@ -122,7 +122,7 @@ def estimate_wrist(looks: Sequence[Look]) -> WristMounting:
     _check([look for look, counts in zip(looks, used, strict=True) if counts])
     left = residuals(vector)[used]
     variance = float(np.sum(left**2)) / (left.size - 12)
-    covariance = np.linalg.inv(solved.jac.T @ solved.jac) * variance
+    covariance: Array = np.linalg.inv(solved.jac.T @ solved.jac).astype(np.float64) * variance
     at = np.mean([look.camera_from_board[:3, 3] for look in looks], axis=0)
     spread = np.sqrt(np.mean(np.sum(left.reshape(-1, 2, 3) ** 2, axis=2), axis=0))
     return WristMounting(
@@ -194,8 +194,8 @@ def estimate_front(
         beyond = 3 * np.tanh(beyond / (3 * DEPTH_SHARE * pose[2, 3] ** 2))
         return np.concatenate([off.ravel() / CORNER_PX, beyond, vector[:6] / scale, root @ (vector[6:] - around)])
 
-    solved: Any = least_squares(residuals, np.concatenate([np.zeros(6), around]), x_scale="jac")
-    covariance = np.linalg.inv(solved.jac.T @ solved.jac)
+    solved = least_squares(residuals, np.concatenate([np.zeros(6), around]), x_scale="jac")
+    covariance: Array = np.linalg.inv(solved.jac.T @ solved.jac).astype(np.float64)
     at = np.linalg.inv(base_from_camera @ from_vector(solved.x[:6])) @ from_vector(solved.x[6:])
     return Mounting(from_vector(solved.x[:6]), covariance[:6, :6], at[:3, 3])
 

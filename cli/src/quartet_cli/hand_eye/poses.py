@@ -1,7 +1,5 @@
 """Rigid transforms as 4x4 matrices, and the pose of a board from its corners in a picture."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
@@ -41,7 +39,7 @@ def board_pose(board: Chessboard, corners: Array, k: Intrinsics) -> Array:
     start = np.eye(4)
     start[:3, :3], start[:3, 3] = u @ v, matrix[:, 2]
 
-    solved: Any = least_squares(
+    solved = least_squares(
         lambda vector: (projected(board, from_vector(vector), k) - corners).ravel(), to_vector(start), method="lm"
     )
     return from_vector(solved.x)

@@ -17,7 +17,8 @@ def write_correction(text: str, camera: Literal["front", "arm"], correction: Cor
     """
     before = load_text(text, RobotFile, "robot file")
     value = _value(correction)
-    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    loader: Any = yaml.SafeLoader(text)
+    root: Any = loader.get_single_node()
     section: Any = _child(_child(root, "cameras"), camera)
     known = _child(section, "correction")
     if section is None:
