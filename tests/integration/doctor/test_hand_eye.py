@@ -128,8 +128,8 @@ async def test_a_refused_motion_ends_the_check_at_once(studios: Any, robot_file:
 async def test_a_board_that_nobody_sees_moves_nothing(studios: Any, robot_file: RobotFile) -> None:
     robot, arm = await open_robot(studios("clean"), robot_file, 1), Unmoved("NONE")
     try:
-        with pytest.raises(BoardNotSeenError, match="no camera sees the whole board of 9 x 6 squares: lay it flat"):
-            await measure(robot, arm, Chessboard(9, 6), print)
+        with pytest.raises(BoardNotSeenError, match="no camera sees the whole board of 12 x 9 squares: lay it flat"):
+            await measure(robot, arm, Chessboard(12, 9), print)
     finally:
         await robot.close()
     assert arm.asked == 0
