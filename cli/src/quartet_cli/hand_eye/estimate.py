@@ -46,8 +46,8 @@ class Look:
 class Mounting:
     """Where a camera truly is, in the frame that /tf gives it.
 
-    correction: 4x4. covariance: of its translation [m] and rotation vector [rad], (6, 6). board_at: the board's middle as
-    the camera sees it [m], (3,).
+    correction: 4x4. covariance: of its translation [m] and rotation vector [rad], (6, 6). board_at: its middle as
+    the camera sees the board [m], (3,).
     """
 
     correction: Array
