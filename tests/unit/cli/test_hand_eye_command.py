@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 from quartet_cli.commands import hand_eye
 from quartet_cli.commands.hand_eye import check_hand_eye, offer_corrections
@@ -59,7 +60,7 @@ def test_without_the_servers_of_the_robot_nothing_moves(robot_path, monkeypatch)
 
 @pytest.mark.parametrize("agreed", [True, False])
 def test_the_change_is_shown_and_written_only_when_it_is_wanted(agreed, robot_path, monkeypatch, capsys):
-    monkeypatch.setattr(hand_eye.typer, "confirm", lambda _: agreed)
+    monkeypatch.setattr(typer, "confirm", lambda _: agreed)
     before = robot_path.read_text()
     robot = load_robot(robot_path)
     assert offer_corrections(robot_path, robot, measured(), yes=False, console=open_terminal(soft_wrap=True)) is agreed

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,8 +90,13 @@ class _Saddles:
     ways: Array
 
 
+def _derivative(grey: Array, sigma: float, order: Any) -> Array:
+    """Return a derivative of a smoothed picture; `order`: how often by row and by column."""
+    return ndimage.gaussian_filter(grey, sigma, order=order)
+
+
 def _saddles(grey: Array) -> _Saddles:
-    xx, xy, yy = (ndimage.gaussian_filter(grey, SMOOTHING_PX, order=order) for order in ((0, 2), (1, 1), (2, 0)))
+    xx, xy, yy = (_derivative(grey, SMOOTHING_PX, order) for order in ((0, 2), (1, 1), (2, 0)))
     strength = xy**2 - xx * yy
     best = (strength == ndimage.maximum_filter(strength, size=5)) & (strength > FAINTEST * strength.max())
     y, x = np.nonzero(best)
@@ -194,8 +200,7 @@ def _refined(grey: Array, corners: Array, shape: Cell) -> Array | None:
         np.hypot(*(grid[1:] - grid[:-1]).reshape(-1, 2).T),
     ]
     half = int(np.clip(0.4 * min(float(gap.min()) for gap in gaps), 2, 8))
-    dy = ndimage.gaussian_filter(grey, 0.7, order=(1, 0))
-    dx = ndimage.gaussian_filter(grey, 0.7, order=(0, 1))
+    dy, dx = _derivative(grey, 0.7, (1, 0)), _derivative(grey, 0.7, (0, 1))
     oy, ox = np.mgrid[-half : half + 1, -half : half + 1].astype(float)
     weight = np.exp(-(ox**2 + oy**2) / (half / 1.5) ** 2)
     result = corners.copy()
