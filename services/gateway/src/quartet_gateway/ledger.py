@@ -37,7 +37,7 @@ class Spending:
 
     def add(self, other: "Spending") -> None:
         """Add the fields of `other`."""
-        for name, value in asdict(other).items():
+        for name, value in vars(other).items():
             setattr(self, name, getattr(self, name) + value)
 
 
