@@ -83,9 +83,10 @@ def doctor(
         ),
     ] = None,
 ) -> None:
-    """Check a robot and the way to it; nothing moves, but for --hand-eye. With --models, check the models instead.
+    """Check a robot and the way to it.
 
-    Checked are bridge, topics, frames, Nav2, MoveIt, cameras, gripper and guard.
+    Checked are bridge, topics, frames, Nav2, MoveIt, cameras, gripper and guard. Nothing moves, but for --hand-eye.
+    With --models, check the models instead.
     """
     if models:
         raise typer.Exit(_check_models(record, json))

@@ -231,7 +231,8 @@ def _path(task_id: str, *further: str) -> str:
     """
     if not TASK_ID.fullmatch(task_id):
         raise RefusedError(f"'{task_id}' is no id of a task; `quartet list` shows them")
-    return "/".join(("/tasks", task_id, *(quote(part, safe="").replace(".", "%2E") for part in further)))
+    names = (quote(part, safe="").replace("..", "%2E%2E") for part in further)
+    return "/".join(("/tasks", task_id, *names))
 
 
 def _cause(error: Exception) -> str:
