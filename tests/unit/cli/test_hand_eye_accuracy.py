@@ -81,10 +81,10 @@ def examine(stage: Stage) -> dict[str, tuple[float, float]]:
     pictures: list[FrontPicture] = []
     for _ in range(5):
         colour, depth = stage.picture("front")
-        corners = find_corners(BOARD, colour)
-        assert corners is not None
-        pictures.append(FrontPicture(corners, depth_at(depth, corners)))
+        if (corners := find_corners(BOARD, colour)) is not None:
+            pictures.append(FrontPicture(corners, depth_at(depth, corners)))
         stage.sim.step(0.1)
+    assert pictures, "the board is seen now and then"
     where = (base_from_front @ board_pose(BOARD, pictures[0].corners, k))[:3, 3]
     tool_from_camera = stage.known(OPTICAL["arm"], "arm_tool0")
     looks: list[Look] = []

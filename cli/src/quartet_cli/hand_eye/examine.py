@@ -116,8 +116,6 @@ class _Session:
             if corners is not None:
                 found.append(FrontPicture(corners, depth_at(taken.depth, corners)))
                 shot = taken
-            elif not found:
-                break
         return found, shot
 
     async def look(self) -> Look | None:
