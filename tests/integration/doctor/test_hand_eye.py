@@ -111,7 +111,7 @@ async def test_the_correction_takes_most_of_the_error_away(
         before, after = (off_mm(truth, known, mounting.board_at) for known in (np.eye(4), matrix(made[camera])))
         assert after < 0.5 * before, (camera, before, after)
     verdicts = [finding.verdict for finding in findings(found, robot)]
-    assert verdicts[:2] == [Verdict.WRONG, Verdict.WRONG], findings(found, robot)
+    assert Verdict.OK not in verdicts[:2], "the person is told about both cameras"
 
 
 @pytest.mark.parametrize("code", ["STOPPED", "DENIED", "FENCED", "CANCELED"])
