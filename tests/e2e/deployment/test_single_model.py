@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from quartet_benchmarks.chaos.job import ASKED_TOOL, Job, asking_policy
 from quartet_contracts import Architecture, State
 from quartet_contracts.journal import Asked, ModelTurn, SkillRequested, ToolCalled, Verified
 from quartet_deployment import Stack, project_root
 
 
+@pytest.mark.long
 def test_one_model_carries_a_thing_and_asks_before_it_grasps(make_stack: Callable[..., Stack], tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text(asking_policy(project_root() / "deploy" / "sites" / "studio"))

@@ -18,6 +18,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_a_suite_that_ends_without_figures_does_not_end_the_others(written: Path) -> None:
     # The first does not exist; the second is the shortest one that there is.
     runs = run_all(["no-such-suite", "escapes"], 0, lambda _: None)

@@ -7,6 +7,7 @@ from quartet_benchmarks.overhead import suite
 from quartet_benchmarks.result import BenchParameters
 
 
+@pytest.mark.long
 def test_both_clients_of_quartet_do_the_task_where_no_other_can_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     def offline(name: str) -> None:
         raise MeasurementError(f"{name} cannot be installed")

@@ -202,6 +202,7 @@ def play_shards(tmp_path):
     return play_them
 
 
+@pytest.mark.long
 def test_shards_of_the_reference_speakers_give_together_what_one_process_gives(play_shards, tmp_path):
     folder = play_shards("1/2", "2/2")
     part = json.loads((tmp_path / "part.json").read_text())
