@@ -229,17 +229,19 @@ async def test_a_zombie_writes_and_moves_nothing(start, replica, agents, model, 
     assert motion["nav2"].fence == fences[-1] + 1, "the last grant is void, too"
 
 
-@pytest.mark.parametrize("killed_at", [pytest.param("question", marks=pytest.mark.long), "state"])
+@pytest.mark.parametrize("killed_at", [pytest.param("question", marks=pytest.mark.long), "status", "state"])
 async def test_a_question_is_asked_on_by_the_next_replica(
     start, replica, agents, model, do, bus, eventually, killed_at
 ):
-    """Killed while it waits, or as soon as the question is in the journal, whether it had paused by then or not."""
+    """Killed while it waits, between its status and the event of it, or as soon as the question is in the journal."""
     agents.start()
     model.say(by_turn(("ask_person", {"question": "Which can?"}), do.approach(), do.report(True)))
     dying = await replica()
     await submit(bus, "go to the kitchen")
-    await until(bus, (lambda e: e.kind == "question") if killed_at == "question" else is_paused)
+    last = await until(bus, (lambda e: e.kind == "question") if killed_at == "question" else is_paused)
     await kill(dying, bus)
+    if killed_at == "status":
+        await command(bus, "XDEL", KEYS.journal("t1"), last.position)
     async with start() as client:
         await until(bus, lambda e: e.kind == "taken_over")
 

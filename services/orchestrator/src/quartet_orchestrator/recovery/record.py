@@ -141,7 +141,10 @@ class TaskRecord:
             await self.restore_status()
         written = await self.write(TakenOver(replica=self._bus.replica, epoch=self.lease_epoch.epoch))
         self._redis_ahead_s = taken_at(written) - boot_time()
-        if self.state is State.PAUSED and known:
+        if self.state is State.PAUSED and not known:
+            # No other state follows soon, from which a reader of the journal could tell.
+            await self.write(StateChanged(state=State.PAUSED, reason="was paused when the last process ended"))
+        elif self.state is State.PAUSED:
             paused = next(event for event in reversed(marks) if isinstance(event.event, StateChanged))
             self._since = boot_time() - max(0.0, taken_at(written) - taken_at(paused))
 
