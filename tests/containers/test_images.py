@@ -57,7 +57,8 @@ print(json.dumps({"found": found, "files": len(files), "bare": bare, "uid": os.g
         "quartet_gateway": service == "gateway",
         "mujoco": service == "simulation",
         "quartet_simulation": service == "simulation",
-        "scipy": service in ("perception", "simulation"),
+        # The command line estimates the mountings of the cameras with it.
+        "scipy": service in ("perception", "simulation", "cli"),
         "redis": service in (*AGENTS, "orchestrator", "cli"),
         "torch": False,
         "pytest": False,
