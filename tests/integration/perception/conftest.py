@@ -66,9 +66,9 @@ class World:
 
 
 @contextmanager
-def _simulation(name: str, folder: Path) -> Iterator[World]:
+def _simulation(name: str, folder: Path, sensors: str = "clean") -> Iterator[World]:
     ready = folder / "ready.json"
-    command = [sys.executable, str(TWINS), "--world", name, "--sensors", "clean", "--ready-file", str(ready)]
+    command = [sys.executable, str(TWINS), "--world", name, "--sensors", sensors, "--ready-file", str(ready)]
     process = subprocess.Popen([*command, "--port", "0", "--scoring-port", "0"], stdout=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 120
@@ -94,6 +94,13 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """The world with many objects."""
     with _simulation("home", tmp_path_factory.mktemp("home")) as world:
+        yield world
+
+
+@pytest.fixture
+def rough_home(tmp_path: Path) -> Iterator[World]:
+    """The same, of a robot whose cameras hang a little beside where it believes."""
+    with _simulation("home", tmp_path, "typical") as world:
         yield world
 
 

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from quartet_moveit.codes import ADVICE, NAMES, name_of, tool_code
-from quartet_moveit.gripper import Reading, judge, width_of
+from quartet_moveit.gripper import Reading, judge
 from quartet_moveit.target import Target
 from quartet_site import load_robot
 
@@ -48,9 +48,9 @@ def test_moving_fingers_hold_nothing_yet():
 
 
 def test_width_runs_with_the_command():
-    assert width_of(ROBOT, 0.0) == pytest.approx(0.14)
-    assert width_of(ROBOT, 0.7) == pytest.approx(0.0)
-    assert width_of(ROBOT, 0.35) == pytest.approx(0.07)
+    assert ROBOT.file.gripper.width_at(0.0) == pytest.approx(0.14)
+    assert ROBOT.file.gripper.width_at(0.7) == pytest.approx(0.0)
+    assert ROBOT.file.gripper.width_at(0.35) == pytest.approx(0.07)
 
 
 @pytest.mark.parametrize(

@@ -273,6 +273,10 @@ class Gripper(Section):
         """touching_min_effort_n, or its default."""
         return self.touching_min_effort_n or self.holding_min_effort_n / 10
 
+    def width_at(self, position: float) -> float:
+        """Return the opening between the finger pads [m] at a position of the joint; linear, as the command is."""
+        return self.stroke_m * (self.closed_position - position) / (self.closed_position - self.open_position)
+
 
 class Manipulation(Section):
     """Distances of the pick and place motions [m]."""

@@ -73,7 +73,7 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
             )
         if not server.limits.may_release:
             now = judge(robot, await read(robot))
-            wider = width_of(robot, position) > (now.width_m or 0.0) + WIDER_M
+            wider = robot.file.gripper.width_at(position) > (now.width_m or 0.0) + WIDER_M
             if wider and now.state is not GraspState.EMPTY:
                 server.limits.check_release(tool, now.message)
 
@@ -98,7 +98,7 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         get_grasp_state first), STOPPED (report it).
         """
         result = await command("open_gripper", position, effort)
-        wanted = OPEN_SHARE * width_of(robot, position)
+        wanted = OPEN_SHARE * robot.file.gripper.width_at(position)
         if result.ok and result.width_m is not None and result.width_m < wanted:
             text = (
                 f"the gripper is {result.width_m:.3f} m wide, at least {wanted:.3f} m was wanted; something blocks it"
@@ -156,7 +156,7 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         return base.x + c * x - s * y, base.y + s * x + c * y, z
 
     def report(feedback: Message) -> tuple[float, float | None, str]:
-        width = width_of(robot, float(feedback.get("position") or 0.0))
+        width = robot.file.gripper.width_at(float(feedback.get("position") or 0.0))
         return 0.0, None, f"the fingers are {max(0.0, width) * 1000:.0f} mm apart"
 
     async def command(tool: str, position: float, effort: float) -> GripperResult:
@@ -180,12 +180,6 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
             text = "the gripper's controller gave up; get_grasp_state, then try again"
             fields |= {"ok": False, "error_code": MoveitCode.GRIPPER_FAILED, "message": text}
         return GripperResult(**fields)
-
-
-def width_of(robot: Robot, position: float) -> float:
-    """Opening between the finger pads [m] at a joint position; linear, as the command is."""
-    file = robot.file.gripper
-    return file.stroke_m * (file.closed_position - position) / (file.closed_position - file.open_position)
 
 
 async def read(robot: Robot) -> Reading:
@@ -223,7 +217,7 @@ def _reading(robot: Robot, message: Message, position: float, status: str | None
     name, limit = robot.file.gripper.joint, robot.file.gripper.at_rest_rad_s
     moving = status == "moving" if status else abs(joint_values(message, "velocity").get(name, 0.0)) > limit
     effort = abs(joint_values(message, "effort").get(name, 0.0))
-    return Reading(max(0.0, width_of(robot, position)), effort, moving, status)
+    return Reading(max(0.0, robot.file.gripper.width_at(position)), effort, moving, status)
 
 
 def _no_joint(robot: Robot, seen: set[str]) -> ToolError:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quartet_contracts.tools.perception import CameraName
 from quartet_perception.catalogue import KINDS, Catalogue, CatalogueEntry, Kind, free_name
@@ -31,6 +32,8 @@ from quartet_tool_server import REPORT_EVERY_S, report_progress
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_EXTRA_S = 0.3
+"""Wall time that a picture waits for what it can do without: where the hand is, and how far its fingers are apart."""
 _GOOD_QUALITY = 0.75
 """Score times visible share above which no other camera is tried."""
 
@@ -147,13 +150,7 @@ class Perceiver:
     async def view(self, camera: CameraName) -> View:
         """Take a fresh picture with its depth and camera pose. Raises RobotLinkError, BadImageError."""
         shot = await self.shoot(camera)
-        try:
-            tool = await self.robot.transform(
-                self.file.frames.base, self.file.frames.tool, stamp=shot.stamp, timeout_s=0.3
-            )
-            tool_in_base = tool.matrix
-        except RobotLinkError:
-            tool_in_base = None
+        tool_in_base, finger_gap_m = await asyncio.gather(self._tool_in_base(shot.stamp), self._finger_gap(camera))
         k = shot.intrinsics
         return View(
             rgb=shot.colour,
@@ -165,7 +162,26 @@ class Perceiver:
             map_from_base=shot.map_from_base,
             tool_in_base=tool_in_base,
             gripper=self.file.gripper,
+            finger_gap_m=finger_gap_m,
         )
+
+    async def _tool_in_base(self, stamp: float) -> NDArray[np.float64] | None:
+        try:
+            frames = self.file.frames
+            return (await self.robot.transform(frames.base, frames.tool, stamp=stamp, timeout_s=_EXTRA_S)).matrix
+        except RobotLinkError:
+            return None
+
+    async def _finger_gap(self, camera: CameraName) -> float | None:
+        """Return how far the finger pads are apart [m]; None for the front camera and for a silent driver."""
+        gripper = self.file.gripper
+        if camera != "arm":
+            return None
+        try:
+            position = (await self.robot.joint_positions([gripper.joint], timeout_s=_EXTRA_S)).get(gripper.joint)
+        except RobotLinkError:
+            return None
+        return None if position is None else gripper.width_at(position)
 
     async def base(self) -> tuple[float, float, float] | None:
         """Return x, y [m] and yaw [rad] of the base in the odometry frame, which does not jump; None when unknown."""

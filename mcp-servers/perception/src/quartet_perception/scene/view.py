@@ -33,7 +33,7 @@ class View:
     base_from_camera: 4x4, from the optical frame (x right, y down, z forward) to the base frame, whose z axis
     is opposite to gravity and whose origin is on the floor.
     map_from_base: 4x4 or None where the robot is not localised. tool_in_base: 4x4 pose of the tool flange, or None.
-    gripper: the sizes of the hand at that flange.
+    gripper: the sizes of the hand at that flange. finger_gap_m: how far its finger pads are apart, or None.
     Raises BadImageError.
     """
 
@@ -46,6 +46,7 @@ class View:
     map_from_base: NDArray[np.float64] | None = None
     tool_in_base: NDArray[np.float64] | None = None
     gripper: Gripper = field(default_factory=Gripper)
+    finger_gap_m: float | None = None
 
     def __post_init__(self) -> None:
         if self.rgb.ndim != 3 or self.rgb.shape[2] != 3 or self.rgb.dtype != np.uint8:
