@@ -12,6 +12,7 @@ from quartet_benchmarks.all_suites import PAGE, run_all
 from quartet_benchmarks.errors import MeasurementError, OptionError, UnknownSuiteError
 from quartet_benchmarks.print import print_result
 from quartet_benchmarks.result import BenchParameters, BenchResult
+from quartet_deployment import DEFAULT_SENSORS
 
 SUITES = {
     "architectures": "quartet_benchmarks.architectures",
@@ -73,7 +74,7 @@ def bench(
     seed: int | None = None,
     short: bool = False,
     json_path: Path | None = None,
-    sensors: str = "clean",
+    sensors: str = DEFAULT_SENSORS,
     catalogue: str = "exact",
     worlds: Sequence[str] = (),
     robot: str | None = None,
@@ -101,7 +102,7 @@ def bench(
         return
     run = None if suite == ALL else load_suite(suite)
     given = {
-        "sensors": sensors != "clean",
+        "sensors": sensors != DEFAULT_SENSORS,
         "catalogue": catalogue != "exact",
         "world": bool(worlds),
         "robot": bool(robot),

@@ -11,6 +11,8 @@ from typing import Any
 
 import psutil
 
+from quartet_deployment import DEFAULT_SENSORS
+
 Z95 = 1.959963984540054
 """Standard normal quantile of a two-sided 95 % interval."""
 START_TIMEOUT_S = 180.0
@@ -26,7 +28,7 @@ class BenchParameters:
     """Measure less, so that it ends within 50 s on 2 idle cores."""
     episodes: int | None = None
     """Number of episodes; None: the suite's own."""
-    sensors: str = "clean"
+    sensors: str = DEFAULT_SENSORS
     """Level of the simulated sensors: clean, typical or harsh."""
     catalogue: str = "exact"
     """How well site.yaml describes things: exact, or rough as a person would write it."""

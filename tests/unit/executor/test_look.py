@@ -36,15 +36,18 @@ class Robot:
 
 
 def between_fingers(at: tuple[float, float, float]) -> Detection:
+    return detection("tomato", at).model_copy(update={"camera": "arm", "in_gripper": True})
+
+
+def detection(label: str, at: tuple[float, float, float]) -> Detection:
     return Detection(
         object_id=new_object_id(),
-        label="tomato",
+        label=label,
         score=0.9,
         box_xyxy=(0.0, 0.0, 9.0, 9.0),
-        camera="arm",
+        camera="front",
         position_base=at,
         size_m=(0.066, 0.066, 0.066),
-        in_gripper=True,
     )
 
 
@@ -71,3 +74,24 @@ async def test_what_comes_between_the_fingers_keeps_its_name_though_it_has_anoth
 async def test_what_is_between_the_fingers_and_was_known_nowhere_near_is_another_thing() -> None:
     now = await look(Robot(between_fingers(AT)), scene((0.5, -0.3, 0.77)))  # pyright: ignore[reportArgumentType]
     assert {one.name for one in now.objects} == {"tomato", "tomato 2"}
+
+
+async def test_what_the_fingers_hide_a_part_of_is_no_new_thing_in_the_place_of_another() -> None:
+    """The mast's camera took what it saw of a can between open fingers for a cup."""
+    x, y, z = AT
+    before = scene(AT)
+    now = await look(Robot(detection("rubbish", (x, y + 0.03, z))), before)  # pyright: ignore[reportArgumentType]
+    assert now.objects == before.objects
+
+
+async def test_a_new_thing_beside_a_known_one_is_told() -> None:
+    x, y, z = AT
+    for at in ((x, y + 0.07, z), (x, y, z + 0.07)):
+        now = await look(Robot(detection("rubbish", at)), scene(AT))  # pyright: ignore[reportArgumentType]
+        assert [one.name for one in now.objects] == ["rubbish", "tomato"], at
+
+
+async def test_where_no_fingers_are_a_thing_may_have_taken_the_place_of_another() -> None:
+    before = scene((0.5, -0.3, 0.77))
+    now = await look(Robot(detection("rubbish", (0.5, -0.3, 0.77))), before)  # pyright: ignore[reportArgumentType]
+    assert {one.name for one in now.objects} == {"rubbish", "tomato"}

@@ -20,7 +20,15 @@ from quartet_benchmarks.home.world import Truth, World
 from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult
 from quartet_contracts import JournalEvent, State, TaskSubmission
 from quartet_contracts.journal import SkillFinished
-from quartet_deployment import ClientError, DeploymentError, Stack, StackOptions, run_metrics, state_folder
+from quartet_deployment import (
+    DEFAULT_SENSORS,
+    ClientError,
+    DeploymentError,
+    Stack,
+    StackOptions,
+    run_metrics,
+    state_folder,
+)
 from quartet_site import RobotFile, SiteFile, load_robot, load_site
 
 EASY = "easy"
@@ -42,7 +50,7 @@ def run(parameters: BenchParameters) -> BenchResult:
     such as StackError, when no episode was begun at all.
     """
     tier = find_tier(parameters.options.get("tier", EASY))
-    if tier.sensors is not None and parameters.sensors not in ("clean", tier.sensors):
+    if tier.sensors is not None and parameters.sensors not in (DEFAULT_SENSORS, tier.sensors):
         raise OptionError(
             f"sensors: the tier '{tier.name}' has {tier.sensors} ones, not {parameters.sensors}; leave one of both out"
         )

@@ -8,7 +8,7 @@ import typer
 
 from quartet_cli.commands.common import Sensors, SimulatedRobot
 from quartet_cli.errors import CannotStartError, UsageError
-from quartet_deployment import StackError
+from quartet_deployment import DEFAULT_SENSORS, StackError
 
 PLANNERS = "Options of planners"
 MALMM = "Options of malmm"
@@ -33,7 +33,7 @@ def bench(
     json_path: Annotated[
         Path | None, typer.Option("--json", help="File to write the result to, as one JSON object.")
     ] = None,
-    sensors: Sensors = "clean",
+    sensors: Sensors = DEFAULT_SENSORS,
     catalogue: Annotated[
         Literal["exact", "rough"],
         typer.Option(

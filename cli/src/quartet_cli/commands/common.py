@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from pydantic import ValidationError
@@ -15,7 +15,7 @@ from quartet_cli.settings import CliSettings, load_settings
 from quartet_cli.story import EventRenderer, JsonRenderer, StoryRenderer
 from quartet_cli.terminal import open_terminal
 from quartet_contracts import Architecture, TaskStatus, TaskSubmission, describe
-from quartet_deployment import OrchestratorClient
+from quartet_deployment import OrchestratorClient, SensorLevel
 
 Url = Annotated[
     str | None,
@@ -47,7 +47,7 @@ SimulatedRobot = Annotated[
     ),
 ]
 Sensors = Annotated[
-    Literal["clean", "typical", "harsh"],
+    SensorLevel,
     typer.Option("--sensors", help="How far the simulation's sensors are from perfect (docs/perception.md)."),
 ]
 

@@ -27,7 +27,7 @@ from quartet_cli.errors import CannotStartError, ExitStatus
 from quartet_cli.settings import CliSettings, running_stack
 from quartet_cli.terminal import open_terminal
 from quartet_contracts import Architecture
-from quartet_deployment import DeploymentError, Stack, StackOptions, StopClient, state_folder
+from quartet_deployment import DEFAULT_SENSORS, DeploymentError, Stack, StackOptions, StopClient, state_folder
 from quartet_site import SiteFileError
 
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of where things lie in the simulation.")]
@@ -96,7 +96,7 @@ def up(
     ] = None,
     robots: Annotated[int, typer.Option("--robots", min=1, help="Number of robots in each simulated home.")] = 1,
     homes: Annotated[int, typer.Option("--homes", min=1, help="Number of homes simulated side by side.")] = 1,
-    sensors: Sensors = "clean",
+    sensors: Sensors = DEFAULT_SENSORS,
     architecture: ArchitectureOption = Architecture.MULTI,
     start_timeout_s: StartTimeoutS = 60.0,
 ) -> None:
@@ -162,7 +162,7 @@ def demo(
     robot: SimulatedRobot = None,
     seed: Seed = 0,
     realtime: Realtime = False,
-    sensors: Sensors = "clean",
+    sensors: Sensors = DEFAULT_SENSORS,
     architecture: ArchitectureOption = Architecture.MULTI,
     start_timeout_s: StartTimeoutS = 60.0,
     verbose: Verbose = False,

@@ -9,6 +9,7 @@ from quartet_deployment._orchestrator_client import OrchestratorClient
 from quartet_deployment._ports import free_ports, hold_ports
 from quartet_deployment._project import project_root, state_folder
 from quartet_deployment._run_metrics import run_metrics
+from quartet_deployment._sensors import DEFAULT_SENSORS, SensorLevel
 from quartet_deployment._state import read_description
 from quartet_deployment._stop_client import EMERGENCY_STOP, StopClient
 from quartet_deployment.errors import (
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGENTS",
+    "DEFAULT_SENSORS",
     "EMERGENCY_STOP",
     "SECRETS",
     "SERVERS",
@@ -54,6 +56,7 @@ __all__ = [
     "RefusedError",
     "SecretsError",
     "SecretsFolder",
+    "SensorLevel",
     "Stack",
     "StackError",
     "StackOptions",

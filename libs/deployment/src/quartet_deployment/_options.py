@@ -5,6 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from quartet_contracts import Architecture, ResultForm
+from quartet_deployment._sensors import DEFAULT_SENSORS
 from quartet_deployment.errors import OptionError
 from quartet_site import load_robot
 
@@ -38,7 +39,7 @@ class StackOptions:
     """Where the policy of the work is."""
     results: ResultForm = ResultForm.TYPED
     """How the orchestrator's model reads what approach, pick and place give back."""
-    sensors: str = "clean"
+    sensors: str = DEFAULT_SENSORS
     """How far the simulation's sensors are from perfect: clean, typical or harsh."""
     realtime: bool = False
     """The simulation keeps to the wall clock."""

@@ -48,6 +48,8 @@ async def look(check: RequestContext, before: ArmScene | None) -> ArmScene:
         if one.in_gripper and last is not None:
             # The fingers hide a part of it, and the id that it may have there is not the one that it stands by.
             known[name] = last
+        elif name not in known and _hidden_by_fingers(one, known, hand):
+            continue
         elif stands and name not in found and name != held and len(found) < MAX_SCENE_OBJECTS:
             found[name] = await _measured(check, one, thing, name, last)
     for name, last in known.items():
@@ -138,6 +140,21 @@ def _known_there(one: Detection, thing: Thing, known: dict[str, SceneObject]) ->
     }
     nearest = min(away, key=lambda name: away[name], default=None)
     return nearest if nearest is not None and away[nearest] <= AT_FINGERS_M else None
+
+
+def _hidden_by_fingers(one: Detection, known: dict[str, SceneObject], hand: Hand) -> bool:
+    """Return whether a detection is where a known thing stands at the fingers, which hide a part of it.
+
+    Two things are not in one place, so it is that thing, of which too little is seen to tell what it is.
+    """
+    at = one.position_base
+    return at is not None and any(
+        not other.unsure
+        and math.dist(hand.position, other.position) <= AT_FINGERS_M
+        and math.dist(at[:2], other.position[:2]) < min(other.size_m[:2])
+        and abs(at[2] - other.position[2]) < other.size_m[2] / 2
+        for other in known.values()
+    )
 
 
 async def _measured(

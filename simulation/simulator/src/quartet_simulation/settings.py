@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from quartet_process import MIN_TOKEN_LENGTH, LogFormat, Secret, find_secret, require_credential
 from quartet_simulation.faults import FAULTS
 from quartet_simulation.robot import MOST_ROBOTS
-from quartet_simulation.sensors.levels import LevelName
+from quartet_simulation.sensors.levels import DEFAULT_LEVEL, LevelName
 
 HEARTBEAT_TIMEOUT_S = 0.4
 FAST_HEARTBEAT_TIMEOUT_S = 5.0
@@ -28,7 +28,7 @@ class Settings(BaseSettings):
     world: str = "home"
     seed: Annotated[int, Field(ge=0)] = 0
     scenario: str | None = None
-    sensors: LevelName = "clean"
+    sensors: LevelName = DEFAULT_LEVEL
     """How far the sensors are from perfect, see sensors/levels.py."""
     robot_file: Path | None = None
     """robot.yaml whose part `simulation` says how the robots are built; None: as the one of the home."""

@@ -32,7 +32,7 @@ from quartet_simulation.robot import MOST_ROBOTS
 from quartet_simulation.sensors import frames, laser
 from quartet_simulation.sensors.calibration import BodyState, CameraMounts, draw_calibration, exact, measured_joints
 from quartet_simulation.sensors.cameras import Cameras
-from quartet_simulation.sensors.levels import find_level
+from quartet_simulation.sensors.levels import DEFAULT_LEVEL, find_level
 from quartet_simulation.sensors.localisation import Localisation
 from quartet_simulation.truth import describe
 from quartet_simulation.worlds import find_world
@@ -70,7 +70,7 @@ class Simulation(ArmSimulation):
         *,
         scenario: str | None = None,
         robots: int = 1,
-        sensors: str = "clean",
+        sensors: str = DEFAULT_LEVEL,
         build: RobotBuild = SUMMIT,
     ) -> None:
         if not 1 <= robots <= MOST_ROBOTS:

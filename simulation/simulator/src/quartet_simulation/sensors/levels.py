@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import radians
-from typing import Literal
+from typing import Final, Literal
 
 from quartet_simulation.errors import UnknownNameError
 
 LevelName = Literal["clean", "typical", "harsh"]
-
+DEFAULT_LEVEL: Final = "typical"
+"""What is simulated when nobody names a level: `clean` flatters."""
 
 JPEG_QUALITY = 90
 """Of a level that says nothing about colour."""

@@ -13,7 +13,7 @@ from quartet_simulation.errors import InvalidCommandError, UnknownNameError
 from quartet_simulation.sensors import frames
 from quartet_simulation.sensors.calibration import BodyState, CameraMounts, draw_calibration, measured_joints
 from quartet_simulation.sensors.cameras import Cameras
-from quartet_simulation.sensors.levels import find_level
+from quartet_simulation.sensors.levels import DEFAULT_LEVEL, find_level
 from quartet_simulation.tabletop.body import PandaBody
 from quartet_simulation.tabletop.kinematics import FOOT
 from quartet_simulation.tabletop.tasks import find_task
@@ -41,7 +41,7 @@ class TableSimulation(ArmSimulation):
         NoPlacementError: what belongs to the task found no place with this seed.
     """
 
-    def __init__(self, seed: int = 0, *, scenario: str | None = None, sensors: str = "clean") -> None:
+    def __init__(self, seed: int = 0, *, scenario: str | None = None, sensors: str = DEFAULT_LEVEL) -> None:
         self._level = find_level(sensors)
         self._cameras: Cameras | None = None
         self.robots = [self]
