@@ -45,11 +45,10 @@ async def look(check: RequestContext, before: ArmScene | None) -> ArmScene:
         last = known[name].model_copy(update={"unsure": False, "inside": None}) if name in known else None
         # Between open fingers stands what was let go; what they hold is told as held.
         stands = not one.in_gripper or grasp.state is not GraspState.HOLDING
+        stands = stands and (last is not None or not _hidden_by_fingers(one, known, hand))
         if one.in_gripper and last is not None:
             # The fingers hide a part of it, and the id that it may have there is not the one that it stands by.
             known[name] = last
-        elif name not in known and _hidden_by_fingers(one, known, hand):
-            continue
         elif stands and name not in found and name != held and len(found) < MAX_SCENE_OBJECTS:
             found[name] = await _measured(check, one, thing, name, last)
     for name, last in known.items():
