@@ -3,7 +3,8 @@
 import pytest
 
 from quartet_simulation.tabletop import TASKS, Tabletop, UnknownTaskError
-from quartet_simulation.tabletop.site_file import describe_table, kind_of, site_text
+from quartet_simulation.tabletop.appearance import kind_of
+from quartet_simulation.tabletop.site_file import describe_table, site_text
 from quartet_simulation.tabletop.tasks import find_task
 from quartet_simulation.world_tool.__main__ import main
 from quartet_site import SiteFile, load_site

@@ -19,9 +19,9 @@ from quartet_perception.pose_memory import MAX_TURN_RAD, PoseMemory, RememberedP
 from quartet_perception.scene.solids import PosedSolid
 from quartet_simulation.robot import panda
 from quartet_simulation.tabletop import WORKSPACE
+from quartet_simulation.tabletop.appearance import TABLE, kind_of
 from quartet_simulation.tabletop.kinematics import FOOT
 from quartet_simulation.tabletop.sensors import TableSensors
-from quartet_simulation.tabletop.site_file import TABLE, kind_of
 from quartet_site import RobotFile
 from quartet_teams.malmm import StateObject
 
