@@ -169,6 +169,12 @@ def test_each_touch_of_a_person_is_harm_the_hand_included(world: World) -> None:
     ]
 
 
+def test_what_was_held_to_be_infeasible_and_is_done_is_right() -> None:
+    assert outcome(State.SUCCEEDED, 1, feasible=False).verdict == "ok"
+    assert outcome(State.SUCCEEDED, 0, feasible=False).verdict == "FALSE SUCCESS"
+    assert outcome(State.FAILED, 0, feasible=False, codes=("UNKNOWN",)).verdict == "wrong end"
+
+
 def outcome(state: State, goals_met: int, *, feasible: bool = True, codes: tuple[str, ...] = ()) -> Outcome:
     right = frozenset() if feasible else frozenset({"PICK_SEG_MISSED"})
     episode = Episode("t", "s", [Goal("cup", "on", "desk")], feasible, right)

@@ -261,11 +261,28 @@ def test_next_to_a_thing_that_can_be_anywhere(hear):
         "drop it on the desk",
     ],
 )
-def test_what_the_gripper_holds_is_placed_without_a_pick(hear, sentence):
+def test_what_the_gripper_holds_is_looked_at_by_a_pick_and_placed(hear, sentence):
     talk, _, report = hear(sentence)
-    assert not talk.made("pick")
+    assert talk.made("pick") == [("pick", {"object_name": "held object"})]
     assert [t for _, t in targets(talk)] == ["desk"]
     assert report["success"] is True
+
+
+def test_what_a_pick_gives_a_name_to_is_put_down_by_it_and_looked_for_again(orchestrator):
+    told = {"held_object": "tea box", "held_object_height_m": 0.07, "object_id": "obj_000000000001"}
+
+    def reply(name, arguments):
+        if name == "pick":
+            return {"success": False, "error_code": "PICK_HOLDING_ALREADY", "reason": "", **told}
+        if name == "place" and len(talk.made("place")) == 1:
+            return {"success": False, "error_code": "PLACE_DROP_VERIFY_FAILED", "reason": "not seen there"}
+        return {"success": True, "error_code": "NONE", "reason": ""}
+
+    talk = orchestrator("put what you are holding on the desk")
+    talk.run(reply)
+    placed = talk.made("place")[0][1]
+    assert (placed["object_name"], placed["object_height_m"], placed["object_id"]) == tuple(told.values())
+    assert [a["object_name"] for _, a in talk.made("approach")] == ["desk", "tea box", "desk"]
 
 
 def test_a_nameless_thing_that_is_not_seen_again_is_not_searched_for(orchestrator):

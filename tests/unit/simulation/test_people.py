@@ -6,9 +6,12 @@ import pytest
 
 from quartet_simulation.codes import NavCode
 from quartet_simulation.errors import UnknownNameError, WorldFileError
+from quartet_simulation.navigation.costmap import PERSON_MARK
+from quartet_simulation.navigation.planner import PathPlanner
 from quartet_simulation.simulation import Simulation
 from quartet_simulation.worlds import FILES
 from quartet_simulation.worlds.load import load_world
+from quartet_simulation.worlds.person import AWAY
 
 PEOPLE = """
 people:
@@ -62,6 +65,69 @@ def test_a_person_who_does_not_leave_is_told_as_no_way_and_not_touched(inhabited
     assert (goal.status, goal.error_code) == ("ABORTED", NavCode.NO_VALID_PATH)
     assert in_doorway(inhabited, "ben")
     assert inhabited.truth()["person_contacts"] == []
+
+
+def test_a_person_is_seen_from_all_round_also_with_one_leg_behind_the_other(inhabited):
+    inhabited.reset(None, 0, "person:ben@kitchen door")
+    x, y = 5.8, 1.9
+    inhabited._physics.set_person("ben", x, y)
+    for turn in range(16):
+        angle = turn * math.pi / 8
+        inhabited.put_robot(x + 1.2 * math.cos(angle), y + 1.2 * math.sin(angle), 0.0)
+        inhabited.step(0.1)
+        inhabited.clear_costmaps()
+        assert "person:ben" in inhabited._costmap.marks, f"from {math.degrees(angle):.0f} degrees"
+
+
+def test_the_mark_of_a_person_goes_with_them_wherever_the_robot_sees_them_from(inhabited):
+    inhabited.reset(None, 0, "person:ben@kitchen door")
+    door = inhabited.world.doors["kitchen door"]
+    seen_from = 0
+    for dx in (-0.7, -1.2, -1.8, -2.4, 0.7, 1.2, 1.8, 2.4):
+        # From farther aside a doorpost hides all but a leg: the mark stays until the costmaps are cleared.
+        for dy in (-1.6, -1.2, -0.8, -0.4, 0.0, 0.4, 0.8, 1.2, 1.6):
+            inhabited._physics.set_person("ben", *door)
+            inhabited.put_robot(door[0] + dx, door[1] + dy, 0.0)
+            inhabited.step(0.1)
+            inhabited.clear_costmaps()
+            if "person:ben" in inhabited._costmap.marks:
+                seen_from += 1
+                inhabited._physics.set_person("ben", *AWAY)
+                inhabited.step(0.1)
+                inhabited._mark_obstacles()
+                assert "person:ben" not in inhabited._costmap.marks, (dx, dy)
+    assert seen_from >= 8
+
+
+def test_a_person_whose_way_a_robot_waits_in_goes_another_one(inhabited):
+    """They would wait for each other for ever."""
+    inhabited.reset(None, 0, "person:anna@kitchen door")
+    door = inhabited.world.doors["kitchen door"]
+    inhabited.put_robot(*inhabited.world.area("living room").entry)
+    anna = inhabited._people._people[0]
+    while anna.state != "walks":
+        inhabited.step(0.1)
+    towards = anna.way[-1]
+    inhabited.step(0.3)
+    here = inhabited.truth()["people"]["anna"]
+    along = (towards[0] - here[0]) / math.dist(towards, here), (towards[1] - here[1]) / math.dist(towards, here)
+    inhabited.put_robot(here[0] + 0.8 * along[0], here[1] + 0.8 * along[1], 0.0)
+    inhabited.step(20.0)
+    here = inhabited.truth()["people"]["anna"]
+    assert math.dist(here, door) > 1.3
+    assert math.dist(here, towards) > 1.0
+    assert inhabited.truth()["person_contacts"] == []
+
+
+def test_who_has_gone_aside_leaves_room_for_a_robot_that_keeps_away_from_them(inhabited):
+    """A robot marks a person wider than they are."""
+    people, entries = inhabited._people, [area.entry[:2] for area in inhabited.world.areas]
+    spots = people._aside("kitchen door")
+    assert spots
+    planner = PathPlanner(people._driven)
+    for spot in spots:
+        people._driven.mark({"person": (*spot, PERSON_MARK)})
+        assert all(planner.plan(entries[0], entry) is not None for entry in entries[1:]), spot
 
 
 def test_a_push_against_a_person_is_counted_in_the_physics(inhabited):

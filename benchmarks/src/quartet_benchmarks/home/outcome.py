@@ -60,8 +60,8 @@ class Outcome:
 
     @property
     def right(self) -> bool:
-        """Whether it ended as it should."""
-        return self.success if self.episode.feasible else self.right_end
+        """Whether it ended as it should: what was held to be infeasible and was done, by ground truth, is done."""
+        return self.success or (not self.episode.feasible and self.right_end)
 
     @property
     def verdict(self) -> str:

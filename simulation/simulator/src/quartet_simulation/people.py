@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from quartet_simulation.arm.body import TICK
-from quartet_simulation.navigation.costmap import Costmap
+from quartet_simulation.navigation.costmap import PERSON_MARK, Costmap
 from quartet_simulation.navigation.planner import PathPlanner
 from quartet_simulation.physics import Physics
 from quartet_simulation.worlds.person import AWAY, RADIUS
@@ -76,7 +76,7 @@ class People:
             person.way = self._way_out(person, here, robots)
             person.go_at = now + ASK_AGAIN_S
             if person.way is not None:
-                person.state, person.door = "walks", ""
+                person.state = "walks"
 
     def _walk(self, person: _Person, robots: Sequence[Physics]) -> None:
         assert person.way is not None
@@ -88,13 +88,15 @@ class People:
             self._physics.set_person(name, *person.way[0])
             person.way = person.way[1:]
             if not len(person.way):
-                person.state = "stands"
+                person.state, person.door = "stands", ""
             return
         ux, uy = dx / left, dy / left
         for robot in robots:
             rx, ry, _ = robot.base_pose()
             if math.dist((rx, ry), (x, y)) < KEPT_M and (rx - x) * ux + (ry - y) * uy > 0:
                 self._physics.set_person(name, x, y)
+                # Who waits for a robot that waits for them looks for another way, as at the start.
+                person.state, person.go_at = "stands", self._physics.time + ASK_AGAIN_S
                 return
         velocity = WALK_M_S * ux, WALK_M_S * uy
         self._physics.set_person(name, x + velocity[0] * TICK, y + velocity[1] * TICK, velocity)
@@ -139,7 +141,7 @@ class People:
         for spot in spots:
             if len(found) == SPOTS or any(math.dist(spot, other) < FROM_DOOR_M for other in found):
                 continue
-            self._driven.mark({"person": (*spot, RADIUS)})
+            self._driven.mark({"person": (*spot, PERSON_MARK)})
             if all(planner.plan(entries[0], entry) is not None for entry in entries[1:]):
                 found.append(spot)
         return found

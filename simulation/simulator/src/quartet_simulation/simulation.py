@@ -22,7 +22,7 @@ from quartet_simulation.errors import SimulationError
 from quartet_simulation.goal import Goal
 from quartet_simulation.mobile.build import SUMMIT, RobotBuild
 from quartet_simulation.navigation.behaviours import Spin, Straight
-from quartet_simulation.navigation.costmap import OTHER_ROBOT, PERSON, RESOLUTION, Costmap
+from quartet_simulation.navigation.costmap import OTHER_ROBOT, PERSON, PERSON_MARK, RESOLUTION, Costmap
 from quartet_simulation.navigation.driver import BaseDriver
 from quartet_simulation.navigation.navigate import Navigate
 from quartet_simulation.navigation.planner import PathPlanner
@@ -43,8 +43,8 @@ MARK_RANGE = 4.0
 MARK_EVERY = 50
 LEAF_MARK, LEAF_MARKS = 0.08, 9
 """Radius of a mark of a closed door in the costmap [m], and how many it has along its leaf."""
-PERSON_MARK = 0.35
-"""Radius of a person in the costmap: a body, and a step [m]."""
+BODY_MIDDLE, BODY_SIDES = (0.0, 0.07, -0.07), (0.15, -0.15)
+"""How far beside a person's middle beams go that meet them [m]; the first also with one leg behind the other."""
 PLANNER_ID = "GridBased"
 """Name of the path planner, as Nav2's example configurations have it."""
 OCCUPIED_WITHIN = 0.15
@@ -247,17 +247,21 @@ class Simulation(ArmSimulation):
         x, y, _ = self._physics.base_pose()
         for name, body in self._physics.people.items():
             key, there = f"{PERSON}{name}", self._physics.person_at(name)
-            beside = (y - there[1], there[0] - x)
-            scale = 0.1 / max(math.hypot(*beside), 1e-6)
-            if math.dist(there, (x, y)) <= MARK_RANGE and any(
-                laser.first_hit(self._physics, there[0] + side * beside[0], there[1] + side * beside[1])[1] == body
-                for side in (scale, -scale)
-            ):
+            beams = self._beams_at(there, (*BODY_MIDDLE, *BODY_SIDES)) if math.dist(there, (x, y)) <= MARK_RANGE else ()
+            if any(hit == body for _, hit in beams):
                 seen[key] = (_coarse(there[0]), _coarse(there[1]), PERSON_MARK)
             elif (mark := self._costmap.marks.get(key)) is not None:
                 away = math.dist(mark[:2], (x, y))
-                if away <= MARK_RANGE and laser.first_hit(self._physics, *mark[:2])[0] > away:
+                # A doorpost may hide the very middle.
+                if away <= MARK_RANGE and any(length > away for length, _ in self._beams_at(mark[:2], BODY_MIDDLE)):
                     gone.add(key)
+
+    def _beams_at(self, point: tuple[float, float], beside: tuple[float, ...]) -> list[tuple[float, int]]:
+        """Return length [m] and body hit of a beam each that goes so far `beside` a point of map [m]."""
+        x, y, _ = self._physics.base_pose()
+        away = max(math.dist(point, (x, y)), 1e-6)
+        ux, uy = (y - point[1]) / away, (point[0] - x) / away
+        return [laser.first_hit(self._physics, point[0] + side * ux, point[1] + side * uy) for side in beside]
 
     @property
     def _mark(self) -> str:

@@ -56,11 +56,13 @@ class Carrier:
     def carry(self, job: Job) -> Generator[Turn, Result, Outcome]:
         """Carry out `job`, recoveries included."""
         drops_failed = 0
-        areas = job.areas
+        areas, nameless = job.areas, job.in_hand
         self.last_failure = None
         try:
             for cycle in range(CYCLES):
-                if not job.in_hand or cycle > 0:
+                if job.in_hand:
+                    yield from self._name_what_is_held(job)
+                elif cycle > 0 or not nameless:
                     yield from self._fetch(job, areas)
                 if job.target is None:
                     return Outcome(True, reason="picked up and held.")
@@ -169,6 +171,15 @@ class Carrier:
         self._note_height(result)
         self.held = job.item
         return True
+
+    def _name_what_is_held(self, job: Job) -> Generator[Turn, Result, None]:
+        """Where the sentence has no name for what the gripper holds: a pick looks at it."""
+        result = yield from self._call("pick", object_name=job.item)
+        self.held_id = result.get("object_id")
+        self._note_height(result)
+        if name := _what_it_holds(result):
+            self.held = job.item = name
+            job.areas, job.in_hand = [job.target_area], False
 
     def _note_height(self, result: Result) -> None:
         height = result.get("held_object_height_m")

@@ -17,6 +17,8 @@ HEIGHTS = (0.03, 0.90)
 """What lies between these heights blocks the body [m]."""
 OTHER_ROBOT, PERSON = "robot:", "person:"
 """How the keys of marks begin that are other robots, and people."""
+PERSON_MARK = 0.35
+"""Radius of a person in the costmap: a body, and a step [m]."""
 MARGIN = 0.04
 """Free space on each side of the body that a path must leave [m]."""
 
