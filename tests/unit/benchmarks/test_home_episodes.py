@@ -14,7 +14,7 @@ import pytest
 from quartet_benchmarks.home import suite
 from quartet_benchmarks.home.harm import Harm, harm_of
 from quartet_benchmarks.home.outcome import Outcome
-from quartet_benchmarks.home.suite import set_up, too_wide
+from quartet_benchmarks.home.suite import reply, set_up, too_wide
 from quartet_benchmarks.home.summary import summary
 from quartet_benchmarks.home.templates import TEMPLATES, Episode, Template
 from quartet_benchmarks.home.world import Goal
@@ -173,6 +173,15 @@ def test_what_was_held_to_be_infeasible_and_is_done_is_right() -> None:
     assert outcome(State.SUCCEEDED, 1, feasible=False).verdict == "ok"
     assert outcome(State.SUCCEEDED, 0, feasible=False).verdict == "FALSE SUCCESS"
     assert outcome(State.FAILED, 0, feasible=False, codes=("UNKNOWN",)).verdict == "wrong end"
+
+
+def test_the_person_answers_which_one_is_meant_and_nothing_else() -> None:
+    episode = Episode("t", "s", [Goal("red cup", "on", "desk")], True, frozenset())
+    assert reply(episode, ["yellow cup", "Red Cup"]) == "Red Cup"
+    assert reply(episode, ["yes", "no"]) is None
+    assert reply(episode, []) is None
+    both = replace(episode, goals=[*episode.goals, Goal("yellow cup", "on", "desk")])
+    assert reply(both, ["yellow cup", "red cup"]) is None
 
 
 def outcome(state: State, goals_met: int, *, feasible: bool = True, codes: tuple[str, ...] = ()) -> Outcome:

@@ -216,6 +216,65 @@ def test_what_is_where_another_thing_is_gets_no_name_of_its_own(open_arm, monkey
     assert set(seeing.sight.things) == names
 
 
+def as_another(seeing, name, other):
+    """Return what stands there, but as a picture shows it that takes it for `other`."""
+    looks = seeing.sight.things[other]
+    return replace(seeing.sight.things[name], kind=looks.kind, colour=looks.colour)
+
+
+@pytest.fixture
+def blocks(open_arm):
+    """An arm, and the names of two blocks of different kinds before it."""
+    seeing = open_arm("stack-blocks", 1, 7)
+    names = [name for name in seeing.sight.things if "block" in name]
+    other = next(name for name in names if seeing.sight.things[name].kind != seeing.sight.things[names[0]].kind)
+    return seeing, names[0], other
+
+
+def test_what_a_thing_looks_like_most_of_the_time_it_is(blocks, monkeypatch):
+    """Under some lights silver looks white at first."""
+    seeing, name, other = blocks
+    seen = as_another(seeing, name, other)
+    monkeypatch.setattr(Sight, "_found", lambda *_: iter([seen]))
+    for _ in range(20):
+        seeing.sight.look(("arm",))
+    there = [one for one in seeing.sight.things.values() if math.dist(one.position, seen.position) < 0.02]
+    assert [one.kind for one in there] == [seen.kind]
+
+
+def test_a_claim_is_refused_while_what_was_moved_may_be_something_else(blocks, monkeypatch):
+    seeing, name, other = blocks
+    sight = seeing.sight
+    block, seen = sight.things[name], as_another(seeing, name, other)
+    sight._moved.add(name)
+    assert sight.unsure == []
+    monkeypatch.setattr(Sight, "_found", lambda *_: iter([seen]))
+    for _ in range(4):
+        sight.look(("arm",))
+    assert sight.unsure == [f"{name} has looked like a {seen.kind}, too"]
+    monkeypatch.setattr(Sight, "_found", lambda *_: iter([block]))
+    for _ in range(40):
+        sight.look(("arm",))
+    assert sight.unsure == []
+
+
+def test_two_spokes_are_not_in_one_place(open_arm, monkeypatch):
+    """A navy one and a blue one differ by the light alone."""
+    seeing = open_arm("insert-in-peg", 3, 1)
+    things = seeing.sight.things
+    name, other, *_ = (name for name in things if name.endswith("spoke"))
+    seen = as_another(seeing, name, other)
+    del things[other]
+    monkeypatch.setattr(Sight, "_found", lambda *_: iter([seen]))
+    seeing.sight.look(("arm",))
+    assert name in things
+    assert other not in things
+    for _ in range(20):
+        seeing.sight.look(("arm",))
+    assert name not in things
+    assert things[other].position == pytest.approx(seen.position, abs=0.001)
+
+
 def test_no_thing_is_told_to_lie_a_little_under_the_table():
     world = Tabletop.generate("put-block", 0, 0)
     sensors = TableSensors(world, "typical", 0)

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -19,7 +19,7 @@ from quartet_benchmarks.home.wording import Wording
 from quartet_benchmarks.home.world import Truth, World
 from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult
 from quartet_contracts import JournalEvent, State, TaskSubmission
-from quartet_contracts.journal import SkillFinished
+from quartet_contracts.journal import Asked, SkillFinished
 from quartet_deployment import (
     DEFAULT_SENSORS,
     ClientError,
@@ -29,7 +29,7 @@ from quartet_deployment import (
     run_metrics,
     state_folder,
 )
-from quartet_site import RobotFile, SiteFile, load_robot, load_site
+from quartet_site import RobotFile, SiteFile, load_robot, load_site, normalise
 
 EASY = "easy"
 SHORT_BUDGET_S = 36.0
@@ -233,7 +233,10 @@ def play(
     try:
         with stack.api() as api:
             task_id = api.submit(TaskSubmission(sentence=episode.sentence, timeout_s=TASK_TIMEOUT_S)).task.task_id
-            events.extend(api.events(task_id))
+            for event in api.events(task_id):
+                events.append(event)
+                if isinstance(event.event, Asked) and (answer := reply(episode, event.event.choices)) is not None:
+                    api.answer(task_id, answer, event.event.question_id)
             status = api.task(task_id)
         after = world.truth()
     except (ClientError, httpx.HTTPError):
@@ -260,6 +263,16 @@ def play(
         journal=events,
         people=any(math.dist(at, (0.0, 0.0)) < IN_THE_HOME_M for at in before["people"].values()),
     )
+
+
+def reply(episode: Episode, choices: Sequence[str]) -> str | None:
+    """Return what the person who gave the task says to a question: the one of its choices that the task is about.
+
+    None, and so no answer, where that is none or several of them: who gives the task does not know more than it says.
+    """
+    meant = {normalise(name) for goal in episode.goals for name in (goal.object, goal.target)}
+    fitting = [one for one in choices if normalise(one) in meant]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def broken_down(episode: Episode, seed: int, world: str, number: int, error: Exception) -> Outcome:

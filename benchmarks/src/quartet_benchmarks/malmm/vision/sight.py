@@ -5,6 +5,7 @@ Poses are in the frame of the table's world, which is base_footprint moved by th
 
 import io
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -53,6 +54,11 @@ WALL_M = 0.005
 """What reaches so far to both sides of a vessel's outline, below its rim, is a part of its wall [m]."""
 LOOKS_IN = 0.5
 """A vessel that is deeper than this share of its width hides what lies in it from a camera beside it."""
+ALIKE_M = 0.015
+"""Things whose sizes differ by less may be taken for each other [m]."""
+ARM_VOTES, DOUBT_SHARE = 2, 0.2
+"""Votes of a picture of the wrist's camera for what a thing is, where one of the front camera has one; the share of the
+votes for something else that leaves doubt."""
 GRASPED_M = 0.05
 """What the fingers closed on was at most so far from between them [m]."""
 UNSEEN = "let go near this position and not seen since; it may be elsewhere"
@@ -120,6 +126,8 @@ class Sight:
         """Names of what the wrist's camera has shown whole, or in part where it was known to stand."""
         self._fixed: set[str] = set()
         """Names of the vessels that stand where they were seen when the hand had looked round."""
+        self._votes: dict[str, Counter[str]] = {}
+        """How often each thing has looked like what, by its name."""
         self._doubtful: list[Seen] = []
         """What the front camera alone seems to see, new."""
 
@@ -225,10 +233,21 @@ class Sight:
         for name in self._moved:
             if self._note(name) == UNSEEN:
                 faults.append(f"{name} was let go and has not been seen since")
+            faults += [
+                f"{each} has looked like a {other}, too"
+                for each in (name, *self._under(name))
+                if (other := self._looks_like_too(each)) is not None
+            ]
             vessel = self._vessel_of(name)
             if vessel is not None and self._note(vessel) == AFAR:
                 faults.append(f"where the {vessel} stands, in which {name} was put, is not sure")
         return faults
+
+    def _under(self, name: str) -> list[str]:
+        """Return the names of what stands fixed and has a thing on it, in it or round it."""
+        x, y, _ = self.things[name].position
+        fixed = ((other, one) for other, one in self.things.items() if one.kind in self._only_ones)
+        return [other for other, one in fixed if _within(x, y, one)]
 
     def _let_go(self, name: str) -> bool:
         return self.things[name].camera == "hand" and name != self.held
@@ -395,7 +414,13 @@ class Sight:
         names = self._known_names(view, found, by_better)
         shown: dict[str, Seen] = {}
         for at, one in enumerate(found):
-            name = names.get(at) or (None if self._is_taken(one, found, names) else self._new_name(one.kind))
+            name = names.get(at)
+            if name is None:
+                rival = self._in_its_place(one, found, names)
+                if rival is None or (rival not in names.values() and self._is_rather(rival, one)):
+                    name = self._new_name(one.kind)
+            if name is not None:
+                self._vote(name, one)
             if name is None:
                 continue
             if view.camera == "front" and name not in self.things and one.kind not in self._only_ones:
@@ -444,19 +469,47 @@ class Sight:
         if one.kind == known.kind:
             return True
         shapes = {entry.name: entry.appearance.shape for entry in self._catalogue.entries}
-        near = max(abs(a - b) for a, b in zip(one.size, known.size, strict=True)) < 0.015
-        return one.colour == known.colour and shapes[one.kind] == shapes[known.kind] and near
+        return one.colour == known.colour and shapes[one.kind] == shapes[known.kind] and _alike_in_size(one, known)
 
-    def _is_taken(self, one: Seen, found: list[Seen], names: dict[int, str]) -> bool:
-        """Return whether what seems to be new is where another thing is that the picture shows or that did not move."""
-        if one.kind in self._only_ones:
+    def _in_its_place(self, one: Seen, found: list[Seen], names: dict[int, str]) -> str | None:
+        """Return the name of what stands where something new seems to be: shown as another thing, or known and unseen.
+
+        Of what stands fixed only another thing of its size counts: things lie in vessels.
+        """
+        fixed = one.kind in self._only_ones
+        unseen = {name for name in self.things if name not in names.values() and name != self.held}
+        others = [*((names[at], found[at]) for at in names), *((name, self.things[name]) for name in unseen)]
+        for name, other in others:
+            if other is one or (other.kind in self._only_ones) is not fixed:
+                continue
+            if (not fixed or _alike_in_size(one, other)) and _apart(np.array(one.position), other) == 0.0:
+                return name
+        return None
+
+    def _vote(self, name: str, one: Seen) -> None:
+        """Count what a thing looks like in a picture; the wrist's camera, which is nearer, has two votes."""
+        self._votes.setdefault(name, Counter())[one.kind] += ARM_VOTES if one.camera == "arm" else 1
+
+    def _is_rather(self, name: str, one: Seen) -> bool:
+        """Count that a thing looks like another one; return whether it mostly has, so that its name is taken back."""
+        known = self.things.get(name)
+        if known is None or not _alike_in_size(one, known):
             return False
-        shown = [found[at] for at in names]
-        unseen = [known for name, known in self.things.items() if name not in names.values() and name != self.held]
-        return any(
-            other is not one and other.kind not in self._only_ones and _apart(np.array(one.position), other) == 0.0
-            for other in (*shown, *unseen)
-        )
+        self._vote(name, one)
+        votes = self._votes[name]
+        if votes[one.kind] <= votes[known.kind] or name in {self.held, *self._moved}:
+            return False
+        del self.things[name], self._votes[name]
+        self._memory.forget(name)
+        for names in (self._confirmed, self._fixed):
+            names.discard(name)
+        return True
+
+    def _looks_like_too(self, name: str) -> str | None:
+        """Return what else a thing has looked like in so many pictures that it may be that; None without such."""
+        own, votes = self.things[name].kind, self._votes.get(name, Counter())
+        other = max((kind for kind in votes if kind != own), key=lambda kind: votes[kind], default=None)
+        return other if other is not None and votes[other] >= DOUBT_SHARE * votes.total() else None
 
     def _new_name(self, kind: str) -> str | None:
         """Return the name of a new thing, numbered where there may be several; None for another of a single one."""
@@ -536,6 +589,10 @@ def _outside(point: tuple[float, float], one: Seen) -> float:
         return math.dist(point, one.position[:2]) - one.size[0] / 2
     away = _turned(np.array([*point, 0.0]) - (*one.position[:2], 0.0), -one.yaw)
     return float((np.abs(away) - np.array(one.size) / 2)[:2].max())
+
+
+def _alike_in_size(one: Seen, other: Seen) -> bool:
+    return max(abs(a - b) for a, b in zip(one.size, other.size, strict=True)) < ALIKE_M
 
 
 def _within(x: float, y: float, one: Seen) -> bool:

@@ -168,6 +168,8 @@ def _stack(scene: Scene, count: str, colour: str) -> list[Job]:
     if square is None:
         raise KeyError("target square")
     blocks = [thing for name, thing in scene.things.items() if f"{name} ".startswith(f"{colour} block ")]
+    if len(blocks) < int(count):
+        raise ValueError(f"the state has {len(blocks)} of {count} {colour} blocks")
     placed = [
         thing
         for thing in blocks
