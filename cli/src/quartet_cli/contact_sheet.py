@@ -12,6 +12,8 @@ HEADER_HEIGHT = 78
 GAP = 6
 VIEWS = ("overhead", "front", "arm")
 TITLES = {"overhead": "from above", "front": "front camera", "arm": "wrist camera"}
+MAX_PIXELS = 40_000_000
+"""Largest picture that is shown; one of a camera has far fewer."""
 MAX_STEPS = 30
 PAPER, INK, FAINT, EMPTY = "#ffffff", "#1b1b1b", "#6b6b6b", "#ececec"
 
@@ -65,8 +67,12 @@ def _picture(data: bytes | None) -> Image.Image | None:
     if data is None:
         return None
     try:
-        picture = Image.open(io.BytesIO(data)).convert("RGB")
-    except (UnidentifiedImageError, OSError):
+        with Image.open(io.BytesIO(data)) as opened:
+            # Only the header is read by now: a small file can unpack to gigabytes.
+            if opened.width * opened.height > MAX_PIXELS:
+                return None
+            picture = opened.convert("RGB")
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return None
     picture.thumbnail(CELL)
     cell = Image.new("RGB", CELL, EMPTY)

@@ -31,9 +31,12 @@ class RunFolder:
         self._steps: list[Step] = []
         self._requests: dict[str, str] = {}
         self._done = 0
-        (self.path / "images").mkdir(parents=True, exist_ok=True)
-        self._journal = self.path / "journal.jsonl"
-        self._journal.write_text("")
+        # What is said in a home, and pictures of it, are nobody else's.
+        runs.mkdir(parents=True, exist_ok=True)
+        for folder in (self.path, self.path / "images", self.path / "transcripts"):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            folder.chmod(0o700)
+        self._journal = self._write("journal.jsonl", b"")
 
     @property
     def contact_sheet(self) -> Path:
@@ -68,29 +71,37 @@ class RunFolder:
 
     def finish(self, status: TaskStatus) -> None:
         """Write what needs the whole task; pictures and transcripts that are gone are left out."""
-        (self.path / "status.json").write_text(status.model_dump_json(indent=1))
+        self._write("status.json", status.model_dump_json(indent=1).encode())
         metrics = run_metrics(status, self._events)
-        (self.path / "metrics.json").write_text(json.dumps(metrics, indent=1))
+        self._write("metrics.json", json.dumps(metrics, indent=1).encode())
         self._save_transcripts()
-        (self.path / "report.md").write_text(_report(status, metrics), encoding="utf-8")
+        self._write("report.md", _report(status, metrics).encode())
         if not self._steps:
             self._steps.append(Step(f"At the end: {status.state}", self._overhead("end")))
         subtitle = (
             f"{self.task_id} · {status.state} after {metrics['wall_s']:.1f} s · {metrics['tool_calls']} tool calls · "
             f"{metrics['model_turns']} model turns"
         )
+        self._write(self.contact_sheet.name, b"")
         draw_contact_sheet(self.contact_sheet, status.task.sentence, subtitle, self._steps)
 
     def _save_transcripts(self) -> None:
-        folder = self.path / "transcripts"
-        folder.mkdir(exist_ok=True)
         try:
             for loop_id in self._api.transcripts(self.task_id):
                 transcript = self._api.transcript(self.task_id, loop_id)
                 # The name comes from the server and must not lead out of the folder.
-                (folder / f"{UNSAFE.sub('_', loop_id)}.json").write_text(json.dumps(transcript, indent=1))
+                name = f"{UNSAFE.sub('_', loop_id)}.json"
+                self._write(f"transcripts/{name}", json.dumps(transcript, indent=1).encode())
         except ClientError as error:
-            (folder / "missing.txt").write_text(f"not all transcripts could be fetched: {error}\n")
+            self._write("transcripts/missing.txt", f"not all transcripts could be fetched: {error}\n".encode())
+
+    def _write(self, name: str, data: bytes) -> Path:
+        """Write a file of the folder that only its owner reads, and return its path."""
+        path = self.path / name
+        path.touch(mode=0o600)
+        path.chmod(0o600)
+        path.write_bytes(data)
+        return path
 
     def _fetch(self, references: list[str]) -> dict[str, bytes]:
         found: dict[str, bytes] = {}
@@ -103,7 +114,7 @@ class RunFolder:
             name = Path(reference).name
             if not Path(name).suffix:
                 name = f"{name}.{SUFFIXES.get(data[:2], 'bin')}"
-            (self.path / "images" / name).write_bytes(data)
+            self._write(f"images/{name}", data)
         return found
 
     def _overhead(self, name: str) -> dict[str, bytes]:
@@ -113,7 +124,7 @@ class RunFolder:
             answer = httpx.get(self._overhead_url, timeout=OVERHEAD_TIMEOUT_S).raise_for_status()
         except httpx.HTTPError:
             return {}
-        (self.path / "images" / f"overhead_{name}.jpg").write_bytes(answer.content)
+        self._write(f"images/overhead_{name}.jpg", answer.content)
         return {"overhead": answer.content}
 
 

@@ -1,16 +1,21 @@
 """The toolbox against real MCP servers over streamable HTTP."""
 
 import asyncio
+import contextlib
 import socket
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from mcp.server.lowlevel import Server as LowLevelServer
+from mcp_types import ListToolsResult
 
 from quartet_agent_runtime import Cause, Toolbox, ToolSpec, ToolsUnavailableError, failure
 from quartet_agent_runtime import _toolbox as toolbox
-from quartet_agent_runtime._server import Server
+from quartet_agent_runtime._server import MAX_TOOL_PAGES, Server
 from quartet_agent_runtime.errors import ServerUnavailableError
 from quartet_benchmarks.chaos.tcp_proxy import TcpProxy
+from support.http_server import serve_app
 
 PATIENCE_S = 60.0
 """For calls that come back, however busy the machine is."""
@@ -112,6 +117,50 @@ async def test_a_server_that_is_down_is_named_with_the_remedy(free_port, progres
         assert not outcome.interrupted
         with pytest.raises(ToolsUnavailableError, match="'arm'"):
             await tools.list()
+
+
+async def test_an_answer_without_end_is_given_up(progress, monkeypatch):
+    """A server that was taken over must not fill the memory of those who call it."""
+    monkeypatch.setattr("quartet_agent_runtime._server.MAX_EVENT_BYTES", 1024 * 1024)
+    chunk, most, sent = b" " * 65536, 64 * 1024 * 1024, []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+        sent.append(0)
+        with contextlib.suppress(ConnectionError):
+            while sent[-1] < most:
+                writer.write(chunk)
+                await writer.drain()
+                sent[-1] += len(chunk)
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
+        async with Toolbox({"arm": url}, "g", ["arm__add"], PATIENCE_S) as tools:
+            outcome = await tools.call("arm__add", {"a": 1}, progress)
+    assert outcome.error_code == "SERVER_UNAVAILABLE"
+    # What the operating system holds of a connection comes on top.
+    assert sent
+    assert max(sent) < most / 2
+
+
+async def test_a_list_of_tools_without_end_is_given_up(progress):
+    pages = []
+
+    async def list_tools(_: Any, __: Any) -> ListToolsResult:
+        pages.append(1)
+        return ListToolsResult(tools=[], next_cursor="more")
+
+    server = LowLevelServer("arm", on_list_tools=list_tools)
+    async with (
+        serve_app(server.streamable_http_app(stateless_http=True), force=True) as url,
+        Toolbox({"arm": f"{url}/mcp"}, "g", ["arm__add"], PATIENCE_S) as tools,
+    ):
+        outcome = await tools.call("arm__add", {"a": 1}, progress)
+    assert outcome.error_code == "TOOL_ERROR"
+    assert "pages" in outcome.message
+    assert len(pages) == MAX_TOOL_PAGES
 
 
 async def test_nobody_is_asked_any_more_once_the_tools_cannot_be_listed(free_port, monkeypatch):

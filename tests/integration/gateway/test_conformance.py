@@ -71,11 +71,11 @@ class Client(GatewayClient):
 
     finished = ""
 
-    async def _whole(self, response: Any) -> Any:
-        whole = await super()._whole(response)
-        if whole.is_success:
-            self.finished = whole.json()["choices"][0]["finish_reason"]
-        return whole
+    async def _post(self, *given: Any) -> Any:
+        response = await super()._post(*given)
+        if response.is_success:
+            self.finished = response.json()["choices"][0]["finish_reason"]
+        return response
 
 
 class Talk:

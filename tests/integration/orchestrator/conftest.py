@@ -24,7 +24,7 @@ from fastmcp.tools.base import ToolResult
 from mcp_types import ImageContent
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
 from quartet_bus import Bus, BusOptions, SkillDelivery
@@ -92,6 +92,12 @@ class Model:
         )
 
 
+async def _drip() -> AsyncIterator[bytes]:
+    while True:
+        yield b" "
+        await asyncio.sleep(0.02)
+
+
 class MotionServer:
     """The control endpoint of a motion server: checks the grant, never lets the fence down."""
 
@@ -110,6 +116,8 @@ class MotionServer:
         self.disk_full_for = 0
         """Number of fences that it cannot persist."""
         self.health = {"status": "ok", "bridge": True, "stopped": False, "stops": 0}
+        self.drips = False
+        """Whether its health comes byte by byte, without an end."""
         self.routes = [
             *(Route(f"/control/{name}", at, methods=["POST"]) for name, at in control.items()),
             Route("/health", self._tell_health),
@@ -129,6 +137,8 @@ class MotionServer:
         self.health["stopped"] = False
 
     async def _tell_health(self, _: Request) -> Response:
+        if self.drips:
+            return StreamingResponse(_drip(), media_type="application/json")
         return JSONResponse({**self.health, "time": time.time() + self.clock_ahead_s})
 
     async def _stop(self, request: Request) -> Response:

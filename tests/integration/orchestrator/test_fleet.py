@@ -66,6 +66,15 @@ async def test_a_stopped_robot_gets_no_task_that_another_can_do(two, agents, mod
         assert (status.state, status.task.robot) == (State.SUCCEEDED, "summit")
 
 
+async def test_a_server_whose_answer_never_ends_holds_up_nobody_who_asks_for_the_robots(two, motion, monkeypatch):
+    monkeypatch.setattr("quartet_orchestrator.observation.fleet.ANSWER_S", 0.5)
+    motion["nav2"].drips = True
+    async with two() as client, asyncio.timeout(30):
+        rows = {row["name"]: row for row in (await client.http.get("/robots")).json()["robots"]}
+    assert (rows["summit"]["state"], rows["second"]["state"]) == ("absent", "idle")
+    assert "not whole within 0.5 s" in rows["summit"]["why"]
+
+
 async def test_one_that_waits_for_any_robot_can_be_canceled(two, motion):
     for name in ("nav2", "second/nav2"):
         motion[name].health["stopped"] = True

@@ -1,6 +1,7 @@
 """Tasks that go on for long: a full journal, a place made twice, a server that stays away."""
 
 import asyncio
+import contextlib
 import json
 import time
 
@@ -108,6 +109,33 @@ async def test_a_motion_server_that_stays_away_is_waited_for_once(settings, agen
                 await fencer.raise_fence("summit", "r2")
     finally:
         await fencer.close()
+
+
+@pytest.mark.parametrize(
+    ("chunk", "pause_s", "says"), [(b" ", 0.02, "not whole within 0.3 s"), (b" " * 65536, 0.0, "longer than")]
+)
+async def test_a_server_whose_answer_never_ends_holds_up_no_fence(settings, agents, monkeypatch, chunk, pause_s, says):
+    monkeypatch.setattr("quartet_orchestrator.recovery.fencing.TRY_S", 0.3 if pause_s else 30.0)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            while not writer.is_closing():
+                writer.write(chunk)
+                await writer.drain()
+                await asyncio.sleep(pause_s)
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening, asyncio.timeout(30):
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
+        servers = {"summit": {**settings.servers["summit"], "moveit": url}}
+        used = settings.model_copy(update={"servers": servers, "fence_timeout_s": 0.1})
+        fencer = FenceClient(agents.bus, GrantSigner.from_settings(used), used)
+        try:
+            with pytest.raises(FenceRefusedError, match=f"'moveit' does not answer.*{says}"):
+                await fencer.raise_fence("summit", "r1")
+        finally:
+            await fencer.close()
 
 
 async def test_a_server_that_is_away_for_a_moment_is_told_to_end_a_request_once_it_is_back(settings, agents):

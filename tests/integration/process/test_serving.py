@@ -224,6 +224,24 @@ def test_a_process_ends_well_on_a_signal(monkeypatch, number):
     assert run_process("test", ProcessSettings, serve) == 0
 
 
+def test_nobody_else_on_the_machine_reads_what_a_process_writes(monkeypatch, tmp_path):
+    """However it was started: pictures, transcripts, spendings and what its libraries keep."""
+    monkeypatch.setattr("quartet_process._running.set_up_logging", lambda *_: None)
+
+    async def serve(_: ProcessSettings, stop: asyncio.Event) -> None:
+        (tmp_path / "images").mkdir()
+        (tmp_path / "images" / "kitchen.jpg").write_bytes(b"")
+
+    before = os.umask(0o022)
+    try:
+        assert run_process("test", ProcessSettings, serve) == 0
+        after = os.umask(0o022)
+    finally:
+        os.umask(before)
+    assert [path for path in tmp_path.rglob("*") if path.stat().st_mode & 0o077] == []
+    assert after == 0o022
+
+
 def test_an_expected_error_is_one_text_and_status_two(monkeypatch, capsys):
     monkeypatch.setattr("quartet_process._running.set_up_logging", lambda *_: None)
 

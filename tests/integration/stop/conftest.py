@@ -40,6 +40,8 @@ class Target:
     hung: asyncio.Event | None = None
     """While it is set to an event, requests wait for it, as at a process that is frozen."""
     status: int = 200
+    endless: bool = False
+    """Whether an answer has no end."""
     received: list[tuple[str, str, Any, str]] = field(default_factory=list)
     connections: int = 0
     port: int = 0
@@ -91,6 +93,11 @@ class Target:
         self.received.append((method, path, body, headers.get("authorization", "").removeprefix("Bearer ")))
         if self.status == 200:
             self._act(path, body)
+        if self.endless:
+            writer.write(b"HTTP/1.1 200 X\r\n\r\n")
+            while True:
+                writer.write(b" " * 65536)
+                await writer.drain()
         answer = json.dumps({"latched": self.latched, "reason": self.reason, "standstill": self.standstill}).encode()
         writer.write(f"HTTP/1.1 {self.status} X\r\nContent-Length: {len(answer)}\r\n\r\n".encode() + answer)
         await writer.drain()

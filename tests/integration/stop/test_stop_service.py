@@ -72,6 +72,19 @@ async def nav2_is(service, text: str) -> bool:
     return (await service.state())["servers"]["nav2"] == text
 
 
+async def test_an_answer_without_end_is_given_up_and_the_others_are_stopped(start, eventually):
+    """A server that was taken over must not fill the memory of the process that stops robots."""
+    async with start() as service:
+        service.servers["nav2"].endless = True
+        assert (await service.ask("POST", "/stop", {"reason": "smoke"})).json()["stopped"] is True
+
+        async def told():
+            servers = (await service.state())["servers"]
+            return "longer than" in servers["nav2"] and servers["moveit"] == "stopped"
+
+        await eventually(told)
+
+
 async def test_a_connection_that_hangs_is_passed_by_another(start, eventually):
     """A kept connection may be dead without anybody knowing."""
     async with start() as service:

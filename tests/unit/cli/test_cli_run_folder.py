@@ -1,13 +1,17 @@
 """The folder of a run, with what a server says."""
 
+import struct
+import zlib
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 
 from PIL import Image, ImageDraw, ImageFont
 
-from quartet_cli.contact_sheet import _fit
+from quartet_cli.contact_sheet import _fit, _picture
 from quartet_cli.run_folder import RunFolder
 from quartet_contracts import JournalEvent, State, Task, TaskStatus
+from quartet_deployment import ClientError
 
 STATUS = TaskStatus(
     task=Task(task_id="t1", sentence="fetch the can", robot="summit", created_at=1.0, deadline=2.0, budget={}),
@@ -22,6 +26,23 @@ def test_the_name_of_a_transcript_does_not_lead_out_of_the_folder(tmp_path: Path
     folder = tmp_path / "runs" / "t1" / "transcripts"
     assert {path.name for path in folder.iterdir()} == {"_________out.json", "pick-1.json"}
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+
+
+def test_nobody_else_on_the_machine_reads_a_run(tmp_path: Path) -> None:
+    def missing(*_: str) -> None:
+        raise ClientError("gone")
+
+    api = SimpleNamespace(transcripts=lambda _: ["pick-1"], transcript=lambda *_: {"messages": []}, image=missing)
+    (tmp_path / "t1").mkdir(mode=0o755)
+    RunFolder(tmp_path, "t1", api).finish(STATUS)  # type: ignore[arg-type]
+    api.transcript = missing
+    RunFolder(tmp_path, "t2", api).finish(STATUS)  # type: ignore[arg-type]
+    written = [path for name in ("t1", "t2") for path in (tmp_path / name, *(tmp_path / name).rglob("*"))]
+    assert {path.name for path in written if path.is_file()} == {
+        *("journal.jsonl", "status.json", "metrics.json", "report.md", "contact_sheet.png"),
+        *("pick-1.json", "missing.txt"),
+    }
+    assert [path for path in written if path.stat().st_mode & 0o077] == []
 
 
 def test_the_caption_of_a_program_is_the_program_with_its_outcome(tmp_path: Path) -> None:
@@ -50,6 +71,16 @@ def test_the_caption_of_a_program_is_the_program_with_its_outcome(tmp_path: Path
     )
     assert step.caption.endswith(": PROGRAM_FAILED")
     assert len(step.caption) < 150
+
+
+def test_a_picture_that_unpacks_to_too_much_is_left_out() -> None:
+    """The picture comes from the server, and may be small for all its pixels."""
+    out = BytesIO()
+    Image.new("1", (8, 8)).save(out, "png")
+    data = bytearray(out.getvalue())
+    data[16:24] = struct.pack(">II", 40_000, 40_000)
+    data[29:33] = struct.pack(">I", zlib.crc32(data[12:29]))
+    assert _picture(bytes(data)) is None
 
 
 def test_a_long_caption_is_not_measured_letter_by_letter() -> None:

@@ -384,8 +384,9 @@ def test_nobody_else_on_the_machine_reads_what_a_stack_writes(tmp_path: Path) ->
     with Stack(StackOptions(state_dir=folder, without=without, use_dotenv=False)):
         assert folder.stat().st_mode & 0o777 == 0o700
         assert (folder / "redis").stat().st_mode & 0o777 == 0o700
-        written = list((folder / "redis").rglob("*"))
-        assert any(path.is_file() for path in written)
+        written = list(folder.rglob("*"))
+        assert {"redis.log", "stack.json"} <= {path.name for path in written}
+        assert any(path.is_file() for path in (folder / "redis").rglob("*"))
         assert [path for path in written if path.stat().st_mode & 0o077] == []
 
 

@@ -1,12 +1,15 @@
 """Segmenters behind HTTP: a real local server in their place answers with boxes of a real picture, or misbehaves."""
 
 import base64
+import contextlib
 import io
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -392,6 +395,37 @@ def test_who_does_not_answer_in_time_is_not_waited_for(make, remote, kitchen, na
         make(name, segmenter_timeout_s=0.4).segment(kitchen, ["coke"])
     assert caught.value.code == "SEGMENTER_TIMEOUT"
     assert time.monotonic() - began < 60, "waiting for the last byte takes 80 s"
+
+
+@pytest.mark.parametrize("name", ["http", "vision_llm"])
+def test_who_drips_the_head_of_an_answer_is_not_waited_for(make, name):
+    """Each byte of the head comes in time, and the head has no end."""
+    ended = threading.Event()
+
+    def drip(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nX-Long: ")
+            while not ended.wait(0.02):
+                connection.sendall(b"x")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        dripping = threading.Thread(target=drip, args=(listening,))
+        dripping.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        segmenter = make(name, segmenter_timeout_s=0.4, segmenter_url=url, gateway_url=url)
+        view = SimpleNamespace(rgb=np.zeros((480, 640, 3), np.uint8), shape=(480, 640))
+        # Ends a client that would wait for the rest of it.
+        give_up = threading.Timer(20.0, ended.set)
+        give_up.start()
+        try:
+            with pytest.raises(SegmenterTimeoutError, match="QUARTET_SEGMENTER_TIMEOUT_S"):
+                segmenter.segment(view, ["coke"])
+            assert not ended.is_set()
+        finally:
+            give_up.cancel()
+            ended.set()
+            dripping.join()
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,17 @@ def test_a_latch_is_kept_and_released(tmp_path):
     assert file.read().latched is False
 
 
+def test_nobody_else_on_the_machine_reads_what_is_kept(tmp_path):
+    before = os.umask(0)
+    try:
+        LatchFile(tmp_path / "deep" / "latch.json").write(Latch(latched=True, reason="pressed", since=12.5))
+    finally:
+        os.umask(before)
+    written = list(tmp_path.rglob("*"))
+    assert [path for path in written if path.stat().st_mode & 0o077] == []
+    assert len(written) == 2
+
+
 def test_a_latch_is_on_disk_before_it_is_in_its_place_and_the_folder_after(tmp_path, monkeypatch):
     """A power cut must leave the old file or the whole new one, and no stop that was answered may be lost."""
     steps = []

@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 
 from quartet_contracts import KEEPALIVE_HEADER, OUT_OF_TIME
+from quartet_process.bounded_answers import CONTROL_BYTES, BoundedTransport
 
 CONNECT_TIMEOUT_S = 5.0
 CLOCK_PATIENCE_S = 20.0
@@ -26,12 +27,24 @@ KEEPALIVE = re.compile(r"\d{1,4}(\.\d{1,3})?")
 """A server's keepalive [s]."""
 
 
-def open_client(url: str, timeout: httpx2.Timeout | None = None, **more: Any) -> httpx2.AsyncClient:
-    """Open a client for `url`; without `timeout` only connecting has a limit, `more` goes to httpx2.AsyncClient."""
+def open_client(
+    url: str,
+    timeout: httpx2.Timeout | None = None,
+    *,
+    most_bytes: int = CONTROL_BYTES,
+    event_streams: bool = False,
+    **more: Any,
+) -> httpx2.AsyncClient:
+    """Open a client for `url`; without `timeout` only connecting has a limit, `more` goes to httpx2.AsyncClient.
+
+    `most_bytes` and `event_streams` are those of BoundedTransport.
+    """
+    inner = httpx2.AsyncHTTPTransport(
+        limits=httpx2.Limits(keepalive_expiry=IDLE_S), verify=tls_context(url.startswith("https:")), trust_env=False
+    )
     return httpx2.AsyncClient(
         timeout=timeout or httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S),
-        limits=httpx2.Limits(keepalive_expiry=IDLE_S),
-        verify=tls_context(url.startswith("https:")),
+        transport=BoundedTransport(inner, most_bytes, event_streams=event_streams),
         trust_env=False,
         **more,
     )

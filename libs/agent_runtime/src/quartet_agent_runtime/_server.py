@@ -29,7 +29,9 @@ HANDSHAKE_TIMEOUT_S = 30.0
 """On a busy machine a server that has just been started takes seconds until it lists its tools."""
 CANCEL_GRACE_S = 1.0
 MAX_EVENT_BYTES = 32 * 1024 * 1024
-"""Images of two cameras fit; the mcp client's own cap is 1 MB."""
+"""Images of two cameras fit; the mcp client caps an event at 1 MB, and an answer that is no stream not at all."""
+MAX_TOOL_PAGES = 100
+"""Pages of a server's list of tools."""
 
 T = TypeVar("T")
 
@@ -148,6 +150,8 @@ class Server:
         async with (
             open_client(
                 self.url,
+                most_bytes=MAX_EVENT_BYTES,
+                event_streams=True,
                 headers={"Authorization": f"Bearer {self._grant}"},
                 event_hooks={"response": [note_status]},
             ) as http,
@@ -164,13 +168,14 @@ class Server:
 
         specs: Specs = []
         cursor: str | None = None
-        while True:
+        for _ in range(MAX_TOOL_PAGES):
             page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
             specs += [ToolSpec(tool.name, tool.description or "", tool.input_schema) for tool in page.tools]
             self._moving |= {t.name for t in page.tools if not (t.annotations and t.annotations.read_only_hint)}
             cursor = page.next_cursor
             if not cursor:
                 return specs
+        raise ValueError(f"its list of tools has more than {MAX_TOOL_PAGES} pages")
 
     async def _guarded(self, work: Coroutine[Any, Any, T], timeout_s: float, what: str) -> T:
         """Return the result of `work`, or raise why there is none: time-out, lost connection, refusal."""

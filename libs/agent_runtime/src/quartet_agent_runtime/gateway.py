@@ -22,6 +22,7 @@ from quartet_agent_runtime._model_span import model_span, note_answer
 from quartet_agent_runtime.errors import ModelUnavailableError
 from quartet_contracts import GRANT_HEADER, KEEPALIVE_HEADER, TASK_HEADER
 from quartet_process import Secret, tracing
+from quartet_process.bounded_answers import AnswerTooLongError
 
 RETRY_DELAY_S = 0.25
 HEALTH_TIMEOUT_S = 10.0
@@ -47,7 +48,7 @@ class GatewayClient:
         self._url = url.rstrip("/")
         self._agent = agent
         self._key = Secret.fixed(key) if isinstance(key, str) and key else key or None
-        self._http = open_client(url)
+        self._http = open_client(url, most_bytes=MAX_ANSWER_BYTES)
         self._reached = False
 
     async def close(self) -> None:
@@ -128,10 +129,15 @@ class GatewayClient:
                 signed = {**self._credential(), **headers, **_granted(grant), KEEPALIVE_HEADER: "1"}
                 async with self._http.stream("POST", url, json=body, headers=signed) as response:
                     note_keepalive(self._http, response.headers)
-                    answer = await self._whole(response)
+                    await response.aread()
                 wait_s = min(self._patience_s, CLOCK_PATIENCE_S)
-                if not is_out_of_time(answer) or time.monotonic() >= began + wait_s:
-                    return answer
+                if not is_out_of_time(response) or time.monotonic() >= began + wait_s:
+                    return response
+            except AnswerTooLongError as error:
+                raise ModelUnavailableError(
+                    f"the model of '{self._agent}' answered more than {MAX_ANSWER_BYTES} bytes; none of it is done. "
+                    "Set max_tokens for it in the gateway's file"
+                ) from error
             except httpx2.TransportError as error:
                 self._reached = False
                 # Nobody listens, or the check broke off: it may be restarting. One that is silent to the check may be
@@ -161,18 +167,6 @@ class GatewayClient:
 
     def _credential(self) -> dict[str, str]:
         return {} if self._key is None else {"Authorization": f"Bearer {self._key.first}"}
-
-    async def _whole(self, response: httpx2.Response) -> httpx2.Response:
-        """Return `response` with its body. Raises ModelUnavailableError for one longer than an answer can be."""
-        body = bytearray()
-        async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) > MAX_ANSWER_BYTES:
-                raise ModelUnavailableError(
-                    f"the model of '{self._agent}' answered more than {MAX_ANSWER_BYTES} bytes; none of it is done. "
-                    "Set max_tokens for it in the gateway's file"
-                )
-        return httpx2.Response(response.status_code, content=bytes(body))
 
 
 class TaskModel:

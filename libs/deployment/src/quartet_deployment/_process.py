@@ -41,10 +41,10 @@ class ManagedProcess:
         self.ready_after_s: float | None = None
         self.wanted_dead = False
         if spec.ready_file is not None:
-            spec.ready_file.parent.mkdir(parents=True, exist_ok=True)
+            spec.ready_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             spec.ready_file.unlink(missing_ok=True)
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("ab") as output:
+        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with open(log, "ab", opener=_only_for_the_owner) as output:
             self._log_began_at = output.seek(0, os.SEEK_END)
             try:
                 # The thread that starts it must live as long as the stack: Linux ties the death signal to it.
@@ -121,6 +121,10 @@ class ManagedProcess:
         except subprocess.TimeoutExpired:
             self.signal(signal.SIGKILL)
             self._popen.wait()
+
+
+def _only_for_the_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _end_with_parent() -> None:

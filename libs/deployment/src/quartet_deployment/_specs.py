@@ -118,7 +118,7 @@ def specs(options: StackOptions, at: Addresses, secrets: SecretsFolder) -> list[
         if name == "scripted_model" and not needs_scripted_model(models(options)):
             continue
         state = options.state_dir / name
-        state.mkdir(parents=True, exist_ok=True)
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
         env = {
             **_common_environment(options, name),
             "QUARTET_SECRETS_DIR": str(secrets.path(name)),

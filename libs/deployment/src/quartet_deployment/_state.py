@@ -30,7 +30,9 @@ def lock_folder(folder: Path) -> IO[str]:
 
 def write_description(folder: Path, fields: dict[str, object]) -> None:
     """Write what another process needs to find and use the stack that this process runs in `folder`."""
-    (folder / _DESCRIPTION).write_text(json.dumps({"pid": os.getpid(), **fields}, indent=1))
+    file = folder / _DESCRIPTION
+    file.touch(mode=0o600)
+    file.write_text(json.dumps({"pid": os.getpid(), **fields}, indent=1))
 
 
 def read_description(folder: Path) -> dict[str, str]:

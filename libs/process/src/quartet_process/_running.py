@@ -36,13 +36,15 @@ def run_process(
 ) -> int:
     """Load the settings, set up logs and traces, serve until SIGTERM or SIGINT, and return the exit status.
 
-    `serve` gets the event that a signal sets, and may return an exit status of its own. A ProcessError or an error of
-    `expected` becomes one text on stderr and status 2.
+    `serve` gets the event that a signal sets, and may return an exit status of its own. Only the owner can read what
+    the process writes. A ProcessError or an error of `expected` becomes one text on stderr and status 2.
     """
 
     async def run(settings: Settings) -> int:
         return await serve(settings, stop_on_signals()) or 0
 
+    # What a process writes holds what people said, pictures of their rooms and what agents may do.
+    before = os.umask(0o077)
     try:
         settings = load()
         set_up_logging(name, settings.log_format, settings.log_level)
@@ -54,6 +56,8 @@ def run_process(
     except KeyboardInterrupt:
         # Ctrl-C before the signal handlers were in place.
         return 0
+    finally:
+        os.umask(before)
 
 
 def stop_on_signals() -> asyncio.Event:

@@ -13,6 +13,9 @@ from quartet_robot_link.link import Message
 MAX_PENDING_FRAGMENTS = 64
 """Messages whose fragments may be incomplete at the same time; beyond it the oldest is dropped."""
 MAX_FRAGMENTS = 4096
+MAX_UNPACKED_BYTES = 64 * 1024 * 1024
+"""Largest text that is put together of fragments or unpacked of a PNG, and of all parts that wait: as much as a frame
+may have. A small PNG can unpack to gigabytes."""
 
 # RFC 8746 typed arrays, little and big endian, as rosbridge_library's cbor_conversion writes them.
 _TYPED_ARRAYS: dict[int, str] = {
@@ -89,11 +92,21 @@ class Decoder:
             del self._fragments[of]
             raise UndecodableFrameError(f"fragment {number} of {total} of message '{key}' does not follow {len(parts)}")
         parts.append(data)
+        if sum(map(len, parts)) > MAX_UNPACKED_BYTES:
+            del self._fragments[of]
+            raise UndecodableFrameError(
+                f"the first {number + 1} of {total} fragments of message '{key}' have more than "
+                f"{MAX_UNPACKED_BYTES} characters"
+            )
         if len(parts) == total:
             return "".join(self._fragments.pop(of))
-        while len(self._fragments) > MAX_PENDING_FRAGMENTS:
+        while len(self._fragments) > MAX_PENDING_FRAGMENTS or self._waiting() > MAX_UNPACKED_BYTES:
             del self._fragments[next(iter(self._fragments))]
         return None
+
+    def _waiting(self) -> int:
+        """Return the number of characters in the parts of incomplete messages."""
+        return sum(len(part) for parts in self._fragments.values() for part in parts)
 
 
 def _loads_cbor(frame: bytes) -> Any:
@@ -123,7 +136,10 @@ def _unpack_png(data: str) -> str:
     from PIL import Image
 
     try:
-        with Image.open(io.BytesIO(base64.b64decode(data))) as image:
+        with Image.open(io.BytesIO(base64.b64decode(data)), formats=["PNG"]) as image:
+            # Only the header is read by now.
+            if 3 * image.width * image.height > MAX_UNPACKED_BYTES:
+                raise ValueError(f"{image.width} x {image.height} pixels are more than {MAX_UNPACKED_BYTES} bytes")
             return image.convert("RGB").tobytes().decode()
     except Exception as error:
         raise UndecodableFrameError(f"png operation cannot be unpacked: {error}") from error

@@ -1,10 +1,11 @@
-"""Connections to providers: a limit for making one, and probes that find a peer that has vanished.
+"""Connections to providers: limits for making one and for an answer, and probes that find a peer that has vanished.
 
 An answer comes as a whole when the model has thought, so that silence alone tells nothing before `retries.timeout_s`.
 """
 
 import socket
-from typing import Any
+from collections.abc import AsyncIterator
+from typing import Any, cast
 
 import httpx
 
@@ -14,6 +15,8 @@ IDLE_S = 10
 """Silence after which the operating system asks the peer whether it is there [s]."""
 PROBE_EVERY_S = 5
 PROBES = 3
+MOST_BYTES = 16 * 1024 * 1024
+"""Of an answer: far more than any model writes, with its thoughts and their signatures."""
 UNACKNOWLEDGED_S = 25
 """After this, a connection whose peer has not taken what was sent is broken [s]."""
 
@@ -44,4 +47,29 @@ class ProviderTransport(httpx.AsyncHTTPTransport):
         allowed = timeout.get("connect")
         timeout["connect"] = CONNECT_S if allowed is None else min(allowed, CONNECT_S)
         request.extensions = {**request.extensions, "timeout": timeout}
-        return await super().handle_async_request(request)
+        request.headers["Accept-Encoding"] = "identity"
+        response = await super().handle_async_request(request)
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            # It could grow to anything when it is unpacked.
+            await response.aclose()
+            raise httpx.RemoteProtocolError("the answer is compressed, which was not asked for")
+        response.stream = _BoundedStream(cast(httpx.AsyncByteStream, response.stream))
+        return response
+
+
+class _BoundedStream(httpx.AsyncByteStream):
+    """The body of an answer, up to MOST_BYTES. Raises httpx.RemoteProtocolError for a longer one."""
+
+    def __init__(self, inner: httpx.AsyncByteStream) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = MOST_BYTES
+        async for chunk in self._inner:
+            left -= len(chunk)
+            if left < 0:
+                raise httpx.RemoteProtocolError(f"the answer is longer than {MOST_BYTES} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

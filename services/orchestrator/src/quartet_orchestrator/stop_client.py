@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 
 from quartet_orchestrator.errors import StopServiceError
+from quartet_process.bounded_answers import control_client
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ class StopClient:
         Raises StopServiceError when the stop failed. When only the state cannot be read afterwards, the states are
         those of the stop's own answer.
         """
-        async with httpx2.AsyncClient(timeout=PRESS_S, trust_env=False) as http:
+        async with control_client(PRESS_S) as http:
             body = {"reason": reason} if robot is None else {"robot": robot, "reason": reason}
             found = await self._ask(http, "POST", "/stop", body)
             names = set(found)
@@ -50,11 +51,12 @@ class StopClient:
         self, http: httpx2.AsyncClient, method: str, path: str, body: dict[str, Any] | None
     ) -> dict[str, dict[str, Any]]:
         try:
-            answer = await http.request(
-                method, self._url + path, json=body, headers={"Authorization": f"Bearer {self._token()}"}
-            )
+            async with asyncio.timeout(PRESS_S):
+                answer = await http.request(
+                    method, self._url + path, json=body, headers={"Authorization": f"Bearer {self._token()}"}
+                )
             found = answer.json()
-        except (httpx2.HTTPError, ValueError) as error:
+        except (httpx2.HTTPError, ValueError, TimeoutError) as error:
             raise StopServiceError(
                 f"the stop service at {self._url} was not reached ({type(error).__name__}): use the robot's emergency "
                 "stop, and have a person run: quartet stop"

@@ -8,6 +8,8 @@ from typing import Any
 
 import httpx2
 
+from quartet_process.bounded_answers import control_client
+
 ATTEMPT_S = 0.5
 """Wall time after which an unanswered request is sent again, since its connection or process may be dead."""
 
@@ -37,9 +39,8 @@ class Endpoint:
         self.name, self.base = name, base.rstrip("/")
         self._token = token
         # One client per target, so that hanging connections of another one cannot fill its pool.
-        self._http = httpx2.AsyncClient(
-            limits=httpx2.Limits(max_connections=8, max_keepalive_connections=2, keepalive_expiry=60.0),
-            trust_env=False,
+        self._http = control_client(
+            limits=httpx2.Limits(max_connections=8, max_keepalive_connections=2, keepalive_expiry=60.0)
         )
 
     async def close(self) -> None:
@@ -88,7 +89,7 @@ class Endpoint:
             return Answer(fields, "", seconds)
         except httpx2.TimeoutException:
             return Answer(None, f"{self.base} did not answer within {within_s:.1f} s")
-        except (httpx2.HTTPError, ValueError) as error:
+        except (httpx2.HTTPError, ValueError, RecursionError) as error:
             absent = isinstance(error, httpx2.ConnectError)
             broken = isinstance(error, httpx2.TransportError) and not absent
             return Answer(None, f"{self.base}: {type(error).__name__}: {error}", absent=absent, broken=broken)

@@ -6,12 +6,14 @@ When the transport dies that task ends, and whoever waits for an answer learns i
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
-from typing import Any, TypeVar, cast
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from typing import Any, TypeVar
 
 import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+
+from quartet_process.bounded_answers import BoundedTransport
 
 CONNECT_S = 5.0
 CLOSE_WAIT_S = 3.0
@@ -26,52 +28,11 @@ T = TypeVar("T")
 Target = contextlib.AbstractAsyncContextManager[Any] | StdioServerParameters
 
 
-class BoundedTransport(httpx2.AsyncBaseTransport):
-    """HTTP transport that reads at most MAX_ANSWER_BYTES of an answer that is no event stream.
-
-    A longer answer, or a compressed one, which was not asked for, raises httpx2.StreamError.
-    """
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
-        self._inner = inner
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send `request` and bound its answer."""
-        response = await self._inner.handle_async_request(request)
-        if response.headers.get("content-encoding", "identity").lower() != "identity":
-            await response.aclose()
-            raise httpx2.StreamError("the answer is compressed, which was not asked for")
-        if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
-            response.stream = _BoundedStream(cast(httpx2.AsyncByteStream, response.stream))
-        return response
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._inner.aclose()
-
-
-class _BoundedStream(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
-        self._inner = inner
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = MAX_ANSWER_BYTES
-        async for chunk in self._inner:
-            left -= len(chunk)
-            if left < 0:
-                raise httpx2.StreamError(f"the answer is longer than {MAX_ANSWER_BYTES} bytes")
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
 @contextlib.asynccontextmanager
 async def over_http(url: str, headers: dict[str, str]) -> AsyncGenerator[Any]:
     """With room for pictures, without the caller's headers and without the proxies of the environment."""
     timeout = httpx2.Timeout(None, connect=CONNECT_S)
-    headers = {"Accept-Encoding": "identity"} | headers
-    transport = BoundedTransport(httpx2.AsyncHTTPTransport(trust_env=False))
+    transport = BoundedTransport(httpx2.AsyncHTTPTransport(trust_env=False), MAX_ANSWER_BYTES, event_streams=True)
     async with (
         httpx2.AsyncClient(headers=headers, timeout=timeout, transport=transport, trust_env=False) as http,
         streamable_http_client(url, http_client=http, max_sse_event_size=MAX_EVENT_BYTES) as streams,

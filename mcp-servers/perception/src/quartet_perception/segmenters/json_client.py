@@ -1,5 +1,6 @@
 """JSON client of a remote segmenter: one HTTP request with a limit on its whole time and size."""
 
+import asyncio
 import json
 import ssl
 import time
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from quartet_perception.errors import SegmenterAnswerError, SegmenterTimeoutError, SegmenterUnavailableError
+from quartet_process.bounded_answers import AnswerTooLongError, BoundedTransport
 from quartet_process.tracing import trace_headers
 
 CONNECT_TIMEOUT_S = 5.0
@@ -29,26 +31,23 @@ class Endpoint:
         self._name = f"{what} at {parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
         # A bare context for plain HTTP: loading the certificate store would cost 30 ms.
         secure = parts.scheme == "https"
-        self._http = httpx2.Client(
-            verify=ssl.create_default_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-            trust_env=False,
-        )
+        self._tls = ssl.create_default_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
     def post(self, body: Any, headers: Mapping[str, str], deadline: float) -> Any:
         """Return the JSON of the answer. `deadline`: time.monotonic() by which all of it must have arrived.
 
-        Raises SegmenterTimeoutError, SegmenterUnavailableError, SegmenterAnswerError.
+        Called in a thread without an event loop. Raises SegmenterTimeoutError, SegmenterUnavailableError,
+        SegmenterAnswerError.
         """
         began = time.monotonic()
         left = deadline - began
         if left <= 0:
             raise SegmenterTimeoutError(f"no time is left to ask {self._name} (QUARTET_SEGMENTER_TIMEOUT_S)")
         try:
-            limits = httpx2.Timeout(left, connect=min(left, CONNECT_TIMEOUT_S))
-            key = self._key()
-            signed = {**trace_headers(), **headers, **({"Authorization": f"Bearer {key}"} if key else {})}
-            with self._http.stream("POST", self.url, json=body, headers=signed, timeout=limits) as response:
-                raw = self._read(response, deadline)
+            # An event loop, since only it can end a request at a moment, whatever drips: a header, too.
+            response = asyncio.run(self._ask(body, headers, left))
+        except AnswerTooLongError as error:
+            raise SegmenterAnswerError(f"{self._name}: {error}; no more of it is taken") from error
         except httpx2.ConnectTimeout as error:
             raise self._unreachable(error) from error
         except (httpx2.TimeoutException, TimeoutError) as error:
@@ -61,23 +60,24 @@ class Endpoint:
         except httpx2.HTTPError as error:
             raise SegmenterAnswerError(f"{self._name} answered in a way that cannot be read: {error}") from error
         if not response.is_success:
-            raise SegmenterUnavailableError(f"{self._name} answered {response.status_code}: {_said(raw)}")
+            raise SegmenterUnavailableError(f"{self._name} answered {response.status_code}: {_said(response.content)}")
         try:
-            return json.loads(raw)
+            return json.loads(response.content)
         except (ValueError, RecursionError) as error:
-            raise SegmenterAnswerError(f"{self._name} answered something that is not JSON: {raw[:120]!r}") from error
+            raise SegmenterAnswerError(
+                f"{self._name} answered something that is not JSON: {response.content[:120]!r}"
+            ) from error
 
-    def _read(self, response: httpx2.Response, deadline: float) -> bytes:
-        raw = bytearray()
-        for chunk in response.iter_bytes():
-            raw += chunk
-            if len(raw) > self._max_bytes:
-                raise SegmenterAnswerError(
-                    f"{self._name} answered more than the {self._max_bytes} bytes that are taken"
-                )
-            if time.monotonic() > deadline:
-                raise TimeoutError
-        return bytes(raw)
+    async def _ask(self, body: Any, headers: Mapping[str, str], left_s: float) -> httpx2.Response:
+        key = self._key()
+        signed = {**trace_headers(), **headers, **({"Authorization": f"Bearer {key}"} if key else {})}
+        limits = httpx2.Timeout(left_s, connect=min(left_s, CONNECT_TIMEOUT_S))
+        transport = BoundedTransport(httpx2.AsyncHTTPTransport(verify=self._tls, trust_env=False), self._max_bytes)
+        async with (
+            asyncio.timeout(left_s),
+            httpx2.AsyncClient(transport=transport, timeout=limits, trust_env=False) as http,
+        ):
+            return await http.post(self.url, json=body, headers=signed)
 
     def _unreachable(self, error: Exception) -> SegmenterUnavailableError:
         return SegmenterUnavailableError(

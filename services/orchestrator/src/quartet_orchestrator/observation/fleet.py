@@ -13,6 +13,7 @@ from quartet_bus import Bus
 from quartet_contracts import ANY_ROBOT, MOTION_SERVERS, health_url
 from quartet_orchestrator.observation.clocks import ClockSkews
 from quartet_orchestrator.settings import OrchestratorSettings
+from quartet_process.bounded_answers import control_client
 
 FRESH_S = 1.0
 """Age up to which an answer is shared: however many ask, a robot's servers are asked once in this time."""
@@ -49,7 +50,7 @@ class Fleet:
         self._settings = settings
         self._problem = problem
         self._clocks = ClockSkews()
-        self._http = httpx2.AsyncClient(timeout=httpx2.Timeout(ANSWER_S), trust_env=False)
+        self._http = control_client(ANSWER_S)
         self._newest: dict[str, _Health] = {}
         self._asking: dict[str, asyncio.Lock] = {}
 
@@ -149,11 +150,14 @@ class Fleet:
         """
         sent_at = time.time()
         try:
-            answer = await self._http.get(health_url(self._settings.servers_of(robot)[name]))
+            async with asyncio.timeout(ANSWER_S):
+                answer = await self._http.get(health_url(self._settings.servers_of(robot)[name]))
             if not also_faulty:
                 answer.raise_for_status()
             said: Any = answer.json()
-        except (httpx2.HTTPError, ValueError) as error:
+        except TimeoutError:
+            return f"its answer was not whole within {ANSWER_S:g} s"
+        except (httpx2.HTTPError, ValueError, RecursionError) as error:
             return f"{type(error).__name__}: {error}"
         if not isinstance(said, dict):
             return "its health is not a JSON object"

@@ -14,6 +14,7 @@ from quartet_contracts import MOTION_SERVERS, STOP_SCOPE, control_url
 from quartet_orchestrator.errors import FenceRefusedError
 from quartet_orchestrator.grants import GrantSigner
 from quartet_orchestrator.settings import OrchestratorSettings
+from quartet_process.bounded_answers import control_client
 
 log = logging.getLogger(__name__)
 RETRY_S = 0.25
@@ -21,6 +22,8 @@ GONE_S = 2.0
 """Time limit for a server that did not answer the last time."""
 END_S = 6.0
 """How long a server that is away is asked to end a request: one that restarts is back by then."""
+TRY_S = 3.0
+"""Time limit for one try."""
 TELL_S = 1.0
 """Time limit for a server that no motion of a task needs; it is told again with the next fence."""
 
@@ -34,7 +37,7 @@ class FenceClient:
         self._settings = settings
         self._gone: set[str] = set()
         """Endpoints that did not answer the last time."""
-        self._http = httpx2.AsyncClient(timeout=httpx2.Timeout(3.0), trust_env=False)
+        self._http = control_client(TRY_S)
 
     async def close(self) -> None:
         """Close the HTTP client."""
@@ -152,7 +155,7 @@ class FenceClient:
         end = began + (min(GONE_S, patience_s) if endpoint in self._gone else patience_s)
         while True:
             try:
-                answer = await self._http.post(endpoint, json=order, headers={"Authorization": f"Bearer {sign()}"})
+                answer = await self._try(endpoint, order, sign())
             except httpx2.TransportError:
                 if time.monotonic() >= end:
                     self._gone.add(endpoint)
@@ -165,6 +168,14 @@ class FenceClient:
                 if time.monotonic() >= end or not (answer.status_code >= 500 or soon):
                     return answer
             await asyncio.sleep(RETRY_S)
+
+    async def _try(self, endpoint: str, order: dict[str, str] | None, grant: str) -> httpx2.Response:
+        """POST once. Raises TransportError, also for an answer that is not whole within TRY_S."""
+        try:
+            async with asyncio.timeout(TRY_S):
+                return await self._http.post(endpoint, json=order, headers={"Authorization": f"Bearer {grant}"})
+        except TimeoutError:
+            raise httpx2.ReadTimeout(f"its answer was not whole within {TRY_S:g} s") from None
 
 
 def _fence_of(answer: httpx2.Response, name: str, endpoint: str) -> int:
