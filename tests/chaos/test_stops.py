@@ -12,7 +12,7 @@ import httpx
 import pytest
 from rich.console import Console
 
-from quartet_benchmarks.chaos.stops import LAPSED, NOT_NEEDED, Trial, open_trial
+from quartet_benchmarks.chaos.stops import KINDS, LAPSED, NOT_NEEDED, Trial, open_trial
 from quartet_cli.commands.up import warn_of_stops
 from quartet_cli.main import main
 from quartet_deployment import Stack, StackOptions
@@ -74,11 +74,12 @@ def until_metric(stack: Stack, line: str) -> None:
         time.sleep(0.05)
 
 
-async def test_a_stop_passes_everything_that_hangs(stack: Stack, trial: Trial) -> None:
-    row = await trial.stop(HUNG)
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_stop_passes_everything_that_hangs(stack: Stack, trial: Trial, kind: str) -> None:
+    row = await trial.stop(HUNG, kind)
     while row["code"] == LAPSED:
         # The machine was too slow for heartbeats, so that the motion was over before.
-        row = await trial.stop(HUNG)
+        row = await trial.stop(HUNG, kind)
     assert row["standstill"] is True, "confirmed and measured by the guard"
     assert row["code"] == "STOPPED"
 

@@ -76,9 +76,11 @@ async def test_nobody_answers(start, agents, model, do, key, asking):
     agents.start()
     model.say(PICK, do.report(False))
     async with start(question_timeout_s=0.3) as client:
-        await client.run()
+        status = await client.run()
     assert read(asking.decision, key).decision == "deny"
     assert asking.decision.reason == "nobody answered in time"
+    assert status.report is not None
+    assert "Nobody answered the question: " in status.report.summary
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from quartet_benchmarks.chaos.crashes import MOMENTS, Crash, CrashRun
 from quartet_benchmarks.chaos.frozen_holders import FrozenRun
 from quartet_benchmarks.chaos.hangs import HangRun
 from quartet_benchmarks.chaos.job import Score
-from quartet_benchmarks.chaos.stops import LAPSED, Figures
+from quartet_benchmarks.chaos.stops import FROZEN, KINDS, LAPSED, Figures
 from quartet_benchmarks.chaos.stops import _result as stops_result
 from quartet_benchmarks.chaos.suite import Runs
 from quartet_benchmarks.chaos.suite import _result as chaos_result
@@ -25,12 +25,25 @@ from quartet_deployment import Stack
 
 
 def press(code: str, stop_ms: float | None = 10.0) -> dict[str, Any]:
-    return {"hung": "nothing", "tool": "spin_robot", "stop_ms": stop_ms, "standstill": True, "code": code}
+    return {
+        "hung": "nothing",
+        "kind": "base turning",
+        "tool": "spin_robot",
+        "stop_ms": stop_ms,
+        "standstill": True,
+        "code": code,
+    }
 
 
 def test_a_press_that_stopped_nothing_is_a_failure() -> None:
-    figures = Figures(stops=[press("STOPPED"), press("NONE"), press(LAPSED), press("STOPPED", None)])
-    assert stops_result(figures, BenchParameters()).metrics["motions_stopped"] == Rate(1, 4)
+    """Also one before which an obstacle had ended the drive."""
+    ends = [press("STOPPED"), press("NONE"), press(LAPSED), press("STOPPED", None), press("NAVIGATION_FAILED")]
+    assert stops_result(Figures(stops=ends), BenchParameters()).metrics["motions_stopped"] == Rate(1, 5)
+
+
+def test_each_kind_of_motion_is_stopped_with_each_process_frozen() -> None:
+    pressed = {(FROZEN[number % len(FROZEN)], KINDS[number % len(KINDS)]) for number in range(stops.STOPS)}
+    assert len(pressed) == len(FROZEN) * len(KINDS)
 
 
 async def test_a_motion_that_was_over_before_the_kill_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:

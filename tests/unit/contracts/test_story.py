@@ -121,6 +121,27 @@ def test_a_search_that_found_nothing_says_so_and_an_object_is_told_by_its_name()
     ]
 
 
+def test_no_id_of_an_object_is_told_wherever_it_stands() -> None:
+    narrator, can, other = Narrator(), "obj_d63ec55c5a28", "obj_0011"
+    search(narrator, "detect_objects", {"names": ["can"]}, detections=[{"object_id": can, "label": "red coke can"}])
+    call = {"call_id": "c2", "tool": "perception__segment_objects"}
+    narrator.tell(event("pick", "r1", kind="tool_call", arguments={"object_id": other}, **call))
+    text = json.dumps({"ok": False, "error_code": "UNKNOWN_OBJECT_ID", "message": f"object '{other}' is not known"})
+    failed = event("pick", "r1", kind="tool_result", ok=False, error_code="UNKNOWN_OBJECT_ID", text=text,
+                   duration_s=0.3, **call)  # fmt: skip
+    fields = {"request_id": "r1", "skill": "pick", "success": False, "state": "FAILED", "error_code": "NOT_SEEN"}
+    result = SkillFinished.model_validate({"kind": "skill_result", "reason": f"{can} fell", **fields})
+    told = [
+        *words(narrator.tell(failed)),
+        *words(narrator.tell(JournalEvent(task_id="t1", actor="pick", at=3.5, event=result))),
+        *words(narrator.tell(event("orchestrator", kind="note", text=f"looks for object {can} and {other}"))),
+    ]
+    assert told[0].endswith("✗ UNKNOWN_OBJECT_ID  an object is not known")
+    assert told[1:] == ["✗ NOT_SEEN: 'red coke can' fell", "looks for 'red coke can' and an object"]
+    asked = event("orchestrator", kind="question", question_id="q1", text=f"May I take {can}?", expires_at=9.0)
+    assert can in words(narrator.tell(asked))[0], "a person allows exactly what is called"
+
+
 def test_a_motion_of_the_arm_is_told_by_what_it_is_for() -> None:
     narrator = Narrator()
 

@@ -5,6 +5,7 @@ Both are published after the command has been taken, so that every figure is an 
 """
 
 import asyncio
+import math
 import random
 import time
 from dataclasses import dataclass
@@ -18,6 +19,12 @@ EXECUTING, CANCELING, SUCCEEDED, CANCELED, ABORTED = 2, 3, 4, 5, 6
 WAIT_S = 30.0
 LOOK_FORWARD = (0.0, -0.243, -2.829, -0.798, 1.562)
 """The arm's first five joints [rad] as they are when the base drives."""
+
+CORNERS = ((-1.6, -1.6), (1.6, 1.6))
+"""Free places of the studio [m, map] that are far apart, so that a drive between them is not over at once."""
+HALF_OPEN_M = 0.04
+ACTIONS = ("/spin", "/navigate_to_pose", "/move_action", "/robotiq_gripper_controller/gripper_cmd")
+"""Those of all motions."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +46,30 @@ class Motion:
 
 def draw_motion(dice: random.Random) -> Motion:
     """Return a turn of the base or, one time in four, of the wrist."""
-    if dice.random() < 0.25:
-        joints = [*LOOK_FORWARD, dice.choice((3.0, -3.0))]
-        return Motion("moveit", "plan_and_execute", {"target": {"joint_positions": joints}}, "/move_action", 0.3)
-    angle = dice.choice((12.0, -12.0))
-    return Motion("nav2", "spin_robot", {"angle": angle}, "/spin", 2.0)
+    return wrist(dice) if dice.random() < 0.25 else turn(dice)
+
+
+def wrist(dice: random.Random) -> Motion:
+    """Return a turn of the arm's last joint."""
+    joints = [*LOOK_FORWARD, dice.choice((3.0, -3.0))]
+    return Motion("moveit", "plan_and_execute", {"target": {"joint_positions": joints}}, "/move_action", 0.3)
+
+
+def turn(dice: random.Random) -> Motion:
+    """Return a turn of the base on the spot."""
+    return Motion("nav2", "spin_robot", {"angle": dice.choice((12.0, -12.0))}, "/spin", 2.0)
+
+
+def drive(x: float, y: float) -> Motion:
+    """Return a drive of the base to the one of CORNERS that is farther from where it is [m, map]."""
+    goal = max(CORNERS, key=lambda corner: math.dist(corner, (x, y)))
+    return Motion("nav2", "navigate_to_pose", {"x": goal[0], "y": goal[1], "yaw": 0.0}, "/navigate_to_pose", 2.0)
+
+
+def grip(width_m: float) -> Motion:
+    """Return the motion of the gripper that is possible when it is open by `width_m` [m]: closing, or opening."""
+    tool = "close_gripper" if width_m > HALF_OPEN_M else "open_gripper"
+    return Motion("moveit", tool, {}, "/robotiq_gripper_controller/gripper_cmd", 0.1)
 
 
 class MotionWatch:

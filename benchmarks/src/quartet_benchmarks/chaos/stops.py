@@ -19,7 +19,7 @@ import httpx
 
 from quartet_agent_runtime import Toolbox, ToolOutcome, ignore_progress
 from quartet_benchmarks.chaos import freeze, program
-from quartet_benchmarks.chaos.motion import Motion, MotionWatch, draw_motion
+from quartet_benchmarks.chaos.motion import ACTIONS, Motion, MotionWatch, draw_motion, drive, grip, turn, wrist
 from quartet_benchmarks.errors import MeasurementError
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate, percentile
 from quartet_contracts import Skill, SkillResult, control_url
@@ -27,11 +27,13 @@ from quartet_deployment import AGENTS, Stack, StackOptions
 from quartet_robot_link import BridgeLink
 
 WORLD = "studio"
-STOPS, SHORT_STOPS = 200, 4
+STOPS, SHORT_STOPS = 200, 5
 ORPHANS, SHORT_ORPHANS = 60, 3
 PROGRAMS, SHORT_PROGRAMS = 40, 2
 FROZEN = (None, "redis", "orchestrator", "gateway", "scripted_model", "the motion's server")
 """Process that is frozen while stop is pressed, in turn."""
+KINDS = ("base turning", "base driving", "arm moving", "gripper closing", "base and gripper")
+"""What moves when stop is pressed, in turn; a gripper that is closed opens."""
 SHORT_WITHOUT = frozenset({"gateway", "scripted_model"})
 """Processes that the short form has no time to start."""
 GONE = (
@@ -44,6 +46,11 @@ GONE = (
 )
 STANDSTILL_S = 20.0
 LAPSED = "HEARTBEAT_LAPSED"
+STOPPED = "STOPPED"
+STOP_TOOLS = (
+    *("nav2__spin_robot", "nav2__navigate_to_pose", "nav2__get_robot_pose", "moveit__plan_and_execute"),
+    *("moveit__open_gripper", "moveit__close_gripper", "moveit__get_grasp_state"),
+)
 NOT_NEEDED = frozenset({"perception", "ros", *AGENTS}) - {str(Skill.EXECUTOR)}
 
 
@@ -103,13 +110,14 @@ def _result(figures: Figures, parameters: BenchParameters) -> BenchResult:
             "program_stop_ms_p50": percentile(program_ms, 0.5),
             "program_stop_ms_max": max(program_ms, default=float("nan")),
             "program_ended_ms_p50": percentile(ended_ms, 0.5),
-            "programs_stopped": Rate(sum(row["code"] == "STOPPED" for row in figures.programs), len(figures.programs)),
+            "programs_stopped": Rate(sum(row["code"] == STOPPED for row in figures.programs), len(figures.programs)),
             "stale_calls_accepted": Rate(figures.stale_accepted, figures.stale_calls),
             "orphans_that_were_over": Rate(figures.missed, len(figures.orphans) + figures.missed),
             "false_lapses": float(figures.false_lapses),
         },
         [
             *_rows("stop pressed; hung: ", "hung", figures.stops),
+            *_rows("stop pressed; ", "kind", figures.stops),
             *_rows("stop pressed in a team's program; hung: ", "hung", figures.programs),
             *_rows("gone: ", "gone", figures.orphans),
         ],
@@ -118,7 +126,8 @@ def _result(figures: Figures, parameters: BenchParameters) -> BenchResult:
             "The robot in real time. stop_ms: from the press (a request to the stop service) to its answer that the "
             "guard has commanded standstill. orphan_stop_ms: from the signal to the first word over rosbridge that "
             "the motion's goal is being canceled. Both include the time that the message takes. motions_stopped: "
-            "presses that the guard confirmed and that ended a motion; any other press is a failure. "
+            "presses that the guard confirmed and that ended all that moved; any other press is a failure. Arm and "
+            "base never move at once (policy phases.arm_or_base), so what moves at once is base and gripper. "
             "program_stop_ms: the same as stop_ms while a program that the executor runs moves the arm; "
             "program_ended_ms: until the executor has answered, the program's process gone and the arm seen at rest. "
             f"standstill_confirmed: measured by the guard within {STANDSTILL_S:g} s. stale_calls_accepted: "
@@ -131,8 +140,8 @@ def _result(figures: Figures, parameters: BenchParameters) -> BenchResult:
 
 
 def _stopped(row: dict[str, Any]) -> bool:
-    """Return whether a press stopped something: the guard confirmed it, and the motion did not end by itself."""
-    return row["stop_ms"] is not None and row["code"] not in {"NONE", LAPSED}
+    """Return whether a press stopped what moved: the guard confirmed it, and each motion ended for it."""
+    return row["stop_ms"] is not None and row["code"] == STOPPED
 
 
 def _rows(title: str, key: str, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -156,7 +165,8 @@ async def _measure(stack: Stack, parameters: BenchParameters, stops: int, orphan
     frozen = [name for name in FROZEN if not parameters.short or name not in SHORT_WITHOUT]
     async with open_trial(stack, dice) as trial:
         for number in range(stops):
-            row = await trial.stop(frozen[number % len(frozen)])
+            # Each kind comes with each frozen process: their numbers have no common factor.
+            row = await trial.stop(frozen[number % len(frozen)], KINDS[number % len(KINDS)])
             figures.stops.append(row)
             parameters.progress(", ".join(f"{key} {value}" for key, value in row.items()))
         while len(figures.orphans) < orphans:
@@ -182,7 +192,7 @@ async def _measure(stack: Stack, parameters: BenchParameters, stops: int, orphan
 async def open_trial(stack: Stack, dice: random.Random) -> "AsyncGenerator[Trial]":
     """Open a client of the stop service and a watch of the robot of a stack in real time."""
     link = await BridgeLink.open(stack.bridge_url, wait_s=30.0)
-    watch = MotionWatch(link, ("/spin", "/move_action"))
+    watch = MotionWatch(link, ACTIONS)
     trial = Trial(stack, watch, dice)
     try:
         async with trial.service:
@@ -208,26 +218,29 @@ class Trial:
             trust_env=False,
         )
 
-    async def stop(self, frozen: tuple[str, ...] | str | None) -> dict[str, Any]:
-        """Press stop at a random moment of a motion while `frozen` processes hang; return the row of the run."""
-        motion, call = await self._begin()
-        await asyncio.sleep(self._dice.uniform(0.0, motion.longest_s))
+    async def stop(self, frozen: tuple[str, ...] | str | None, kind: str = KINDS[0]) -> dict[str, Any]:
+        """Press stop at a random moment of a motion of a kind while `frozen` processes hang; return the row."""
+        motions, call = await self._begin(kind)
+        await asyncio.sleep(self._dice.uniform(0.0, min(motion.longest_s for motion in motions)))
         names = (frozen,) if isinstance(frozen, str) else frozen or ()
-        victims = [motion.server if name == FROZEN[-1] else name for name in names]
+        servers = dict.fromkeys(motion.server for motion in motions)
+        victims = [one for name in names for one in (servers if name == FROZEN[-1] else (name,))]
         with freeze.frozen(self._stack, victims):
             pressed = time.monotonic()
             answer = (await self.service.post("/stop", json={"reason": "bench"})).json()
             took_ms = (time.monotonic() - pressed) * 1e3
             standstill = await self._standstill()
-        outcome = await call
-        self.false_lapses += outcome.error_code == LAPSED
+        codes = [outcome.error_code for outcome in await call]
+        self.false_lapses += LAPSED in codes
         await self.reset()
         return {
             "hung": ", ".join(names) or "nothing",
-            "tool": motion.tool,
+            "kind": kind,
+            "tool": ", ".join(motion.tool for motion in motions),
             "stop_ms": round(took_ms, 1) if answer["stopped"] else None,
             "standstill": standstill,
-            "code": outcome.error_code,
+            # Of two motions the one that was not stopped, if there is any.
+            "code": next((code for code in codes if code != STOPPED), STOPPED),
         }
 
     async def stop_program(self) -> dict[str, Any]:
@@ -262,18 +275,37 @@ class Trial:
             "code": outcome.withdrawn or (LAPSED if lapsed else str(outcome.error_code)),
         }
 
-    async def _begin(self) -> "tuple[Motion, asyncio.Future[ToolOutcome]]":
-        """Return a call whose motion has begun. Raises MeasurementError when the robot does not move."""
+    async def _begin(self, kind: str) -> "tuple[list[Motion], asyncio.Future[list[ToolOutcome]]]":
+        """Return calls whose motions have begun. Raises MeasurementError when the robot does not move."""
         for _ in range(5):
-            motion = draw_motion(self._dice)
-            call = asyncio.ensure_future(self._call(motion, self._new_grant()))
-            if await self._watch.wait_begun(motion.action, call):
-                return motion, call
-            outcome = await call
-            if outcome.error_code != LAPSED:
+            grant = self._new_grant(*STOP_TOOLS)
+            motions = await self._motions(kind, grant)
+            call = asyncio.gather(*(self._call(motion, grant) for motion in motions))
+            if all([await self._watch.wait_begun(motion.action, call) for motion in motions]):
+                return motions, call
+            outcomes = await call
+            if all(outcome.error_code != LAPSED for outcome in outcomes):
                 break
             self.false_lapses += 1
-        raise MeasurementError(f"{motion.scope} does not move: {outcome.error_code} {outcome.message}")
+        said = "; ".join(f"{outcome.error_code} {outcome.message}" for outcome in outcomes)
+        raise MeasurementError(f"{', '.join(motion.scope for motion in motions)} does not move: {said}")
+
+    async def _motions(self, kind: str, grant: str) -> list[Motion]:
+        """Return the motions of one of KINDS that the robot can make from where it is."""
+        match kind:
+            case "base driving":
+                pose = (await self._call(Motion("nav2", "get_robot_pose", {}, "", 0.0), grant)).content["pose"]
+                return [drive(pose["x"], pose["y"])]
+            case "arm moving":
+                return [wrist(self._dice)]
+            case "gripper closing":
+                held = (await self._call(Motion("moveit", "get_grasp_state", {}, "", 0.0), grant)).content
+                return [grip(held["width_m"])]
+            case "base and gripper":
+                held = (await self._call(Motion("moveit", "get_grasp_state", {}, "", 0.0), grant)).content
+                return [turn(self._dice), grip(held["width_m"])]
+            case _:
+                return [turn(self._dice)]
 
     async def orphan(self, gone: str, number: signal.Signals) -> dict[str, Any] | None:
         """Kill or freeze caller, server or both at a random moment of a motion.

@@ -39,7 +39,7 @@ from quartet_contracts.story._words import drive_words, is_quiet, skill_words, t
 LONG_TEXT = 4000
 
 SEARCHES = frozenset({"detect_objects", "segment_objects"})
-OBJECT_ID = re.compile(r"\bobj_[0-9a-f]+\b")
+OBJECT_ID = re.compile(r"(?:\b(?:an |the )?object )?[`'\"]?\b(obj_[0-9a-f]+)\b[`'\"]?")
 SCRIPTED = "scripted"
 SCRIPTED_WORDS = (
     "the scripted model decides: a fixed policy for simple sentences, no LLM; how to use an LLM: docs/models.md "
@@ -82,6 +82,28 @@ class Narrator:
 
     def tell(self, event: JournalEvent) -> Narration:
         """Return the lines and the activity for `event`, the next one of the journal."""
+        told = self._tell(event)
+        # A question and a program are shown as they are, since a person answers yes to exactly that.
+        as_it_is = isinstance(event.event, Asked | TeamTurn) or (
+            isinstance(event.event, SkillRequested) and event.event.skill == "executor"
+        )
+        return told if self._verbose or as_it_is else self._without_ids(told)
+
+    def _without_ids(self, told: Narration) -> Narration:
+        """Return `told` with the words of a camera, or "an object", in the place of each object's id."""
+        lines = tuple(
+            line.model_copy(
+                update={
+                    "spans": tuple(span.model_copy(update={"text": self._named(span.text)}) for span in line.spans),
+                    "body": self._named(line.body),
+                }
+            )
+            for line in told.lines
+        )
+        now = told.now and told.now.model_copy(update={"text": self._named(told.now.text)})
+        return told.model_copy(update={"lines": lines, "now": now})
+
+    def _tell(self, event: JournalEvent) -> Narration:
         what, actor, at = event.event, event.actor, event.at
         match what:
             case ToolCalled():
@@ -177,14 +199,17 @@ class Narrator:
         if approach is not None and tool.rpartition("__")[2] == "navigate_to_pose":
             return drive_words(approach, seen=event.request_id in self._seen)
         words = self._aims.words(event.request_id, tool, arguments) or tool_words(tool, arguments)
-        return OBJECT_ID.sub(lambda found: self._name_of(found[0]), words)
+        return self._named(words)
+
+    def _named(self, text: str) -> str:
+        return OBJECT_ID.sub(lambda found: self._name_of(found[1]), text)
 
     def _thing(self, arguments: dict[str, Any]) -> str:
         object_id, name = arguments.get("object_id"), arguments.get("object_name")
         return self._name_of(object_id) if isinstance(object_id, str) else f"'{name}'" if name else "it"
 
     def _name_of(self, object_id: str) -> str:
-        return f"'{self._names[object_id]}'" if object_id in self._names else "an object"
+        return f"'{flatten(self._names[object_id])}'" if object_id in self._names else "an object"
 
 
 def _found(what: ToolReturned) -> list[Any] | None:
