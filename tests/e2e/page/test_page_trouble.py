@@ -476,6 +476,8 @@ def test_names_on_the_map_lie_on_nothing(page: Page, deployment: Deployment, sho
     page.goto(PAGE)
     expect(page.locator("#map .robot-name")).to_have_text(["ben", "anna"])
     page.locator("#map").screenshot(path=shots / "names.png")
+    suggested = page.locator("#sentence").get_attribute("placeholder")
+    assert suggested == f"Put the {site.objects[0].name} in the {site.containers[0].name}", "what this site has"
     names = boxes(page, "#map .place-name")
     assert len(names) == len([one for one in deployment.site["places"] if one["approach"]])
     fixed = [*names, *boxes(page, "#map .area text")]

@@ -62,8 +62,9 @@ async def test_choices_beyond_their_limits_are_not_asked(client, model, do, choi
     assert model.results()[0]["error_code"] == "INVALID_ARGUMENTS"
 
 
-async def test_nobody_answers(start, agents, model, do):
-    model.say(ASK, do.report(False))
+@pytest.mark.parametrize("said", ["no", "on and on " * 399])
+async def test_nobody_answers(start, agents, model, do, said):
+    model.say(ASK, do.report(False, summary=said))
     async with start(question_timeout_s=0.3) as client:
         status = await client.run()
     assert model.results()[0]["error_code"] == "NO_ANSWER"

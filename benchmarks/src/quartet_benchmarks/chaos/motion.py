@@ -69,7 +69,7 @@ def drive(x: float, y: float) -> Motion:
 def grip(width_m: float) -> Motion:
     """Return the motion of the gripper that is possible when it is open by `width_m` [m]: closing, or opening."""
     tool = "close_gripper" if width_m > HALF_OPEN_M else "open_gripper"
-    return Motion("moveit", tool, {}, "/robotiq_gripper_controller/gripper_cmd", 0.1)
+    return Motion("moveit", tool, {}, "/robotiq_gripper_controller/gripper_cmd", 0.05)
 
 
 class MotionWatch:

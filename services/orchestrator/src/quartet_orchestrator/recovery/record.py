@@ -13,6 +13,8 @@ from quartet_process import boot_time
 
 log = logging.getLogger(__name__)
 
+MAX_SUMMARY = 4000
+"""Length of a report's summary in characters, as its contract has it."""
 MAX_QUESTION = 300
 """Length of a question in a report, in characters, above which it is cut."""
 
@@ -106,9 +108,12 @@ class TaskRecord:
 
         The report also says which questions nobody answered.
         """
-        for text in self.unanswered.values():
-            summary = f"{report.summary} Nobody answered the question: {text[:MAX_QUESTION]}"
-            report = report.model_copy(update={"summary": summary[:4000]})
+        told = "".join(f" Nobody answered the question: {text[:MAX_QUESTION]}" for text in self.unanswered.values())
+        if told:
+            # What the model says at length is cut, and not what it does not know.
+            told = told[: MAX_SUMMARY // 2]
+            summary = report.summary[: MAX_SUMMARY - len(told)] + told
+            report = report.model_copy(update={"summary": summary})
         self._change(state, report=report)
         await self.write(Reported(report=report))
         if not await self._bus.statuses.put(self.status, lease_epoch=self.lease_epoch):
