@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from quartet_cli.commands.up import EXAMPLES, SENTENCE
-from quartet_deployment import TABLETOP
+from quartet_cli.commands.up import EXAMPLES, SENTENCE, TABLETOP
 from quartet_site import load_site
 
 SITES = Path(__file__).parents[3] / "deploy" / "sites"
