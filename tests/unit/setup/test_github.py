@@ -78,6 +78,26 @@ def test_images_are_scanned_before_they_are_pushed_and_signed_after():
     assert [name for name in named if name] == ["Names", "Build", "Scan", "Push", "Sign", "Pin", "Chart"]
 
 
+def test_each_image_that_is_pushed_has_a_signature_and_a_signed_list_of_what_is_in_it():
+    """By its digest: a tag could be moved in between."""
+    runs = {step["name"]: step["run"] for name, step in steps() if name == "images" and "run" in step}
+    assert ".RepoDigests" in runs["Push"]
+    assert "digests.txt" in runs["Push"]
+    signing, each = runs["Sign"], 'while read -r image; do\n'
+    assert signing.startswith(each)
+    assert signing.rstrip().endswith("done <digests.txt")
+    for command in (
+        'cosign sign --yes "$image"',
+        '"$SYFT" "$image" --output spdx-json=sbom.json',
+        'cosign attest --yes --type spdxjson --predicate sbom.json "$image"',
+    ):
+        assert command in signing
+    assert "--fail-on high" in runs["Scan"]
+    assert "--lock-image-digests" in runs["Pin"]
+    audits = [step["run"] for _, step in steps() if "make audit" in step.get("run", "")]
+    assert audits, "known vulnerabilities of the locked dependencies are looked up"
+
+
 def test_no_image_of_ours_is_left_out():
     """A service with a profile is not built, scanned, signed and pinned unless its profile is named."""
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
