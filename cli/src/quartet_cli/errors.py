@@ -2,6 +2,7 @@
 
 CliError
 ├── UsageError        the command line or the input is wrong
+├── LeftError         Ctrl-C while a task was being given
 └── CannotStartError  the processes of this machine cannot be started, or one of them died
 """
 
@@ -26,7 +27,7 @@ class ExitStatus(IntEnum):
     CANNOT_START = 5
     """Processes could not be started, or one died."""
     LEFT = 130
-    """A second Ctrl-C: the command left while the task was still ending."""
+    """Ctrl-C left a task that was still running, being given or ending."""
 
 
 class CliError(Exception):
@@ -35,6 +36,10 @@ class CliError(Exception):
 
 class UsageError(CliError):
     """The command line or the input is wrong; nothing was started."""
+
+
+class LeftError(CliError):
+    """Ctrl-C while a task was being given: it may be there or not."""
 
 
 class CannotStartError(CliError):
@@ -48,6 +53,8 @@ def exit_status(error: CliError | DeploymentError) -> ExitStatus:
             return ExitStatus.USAGE
         case UnreachableError():
             return ExitStatus.UNREACHABLE
+        case LeftError():
+            return ExitStatus.LEFT
         case CannotStartError():
             return ExitStatus.CANNOT_START
         case _:

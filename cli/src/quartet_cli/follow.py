@@ -6,14 +6,17 @@ import sys
 from collections.abc import Callable
 
 from quartet_cli.errors import ExitStatus
+from quartet_cli.interrupts import Interrupts
 from quartet_cli.open_questions import open_questions
 from quartet_cli.run_folder import RunFolder
 from quartet_cli.story import EventRenderer
-from quartet_contracts import ANY_ROBOT, TERMINAL, State, TaskStatus
+from quartet_contracts import ANY_ROBOT, TERMINAL, JournalEvent, State, TaskStatus
 from quartet_contracts.journal import Asked
 from quartet_deployment import ClientError, OrchestratorClient
 
 ASK_AGAIN_S = 1.0
+SAID_BY_THEN_S = 5.0
+"""Time after which a task's state tells of the question that is in its journal [s]."""
 LISTED = 50
 """Paused tasks among which the one is looked for that a queued task waits for."""
 ENDINGS = {State.SUCCEEDED: ExitStatus.DONE, State.CANCELED: ExitStatus.CANCELED}
@@ -31,11 +34,12 @@ def follow(
 
     The first Ctrl-C cancels the task, the second leaves at once.
     """
-    try:
-        return _follow_to_end(api, status, renderer, folder, cancel_on_interrupt=cancel_on_interrupt)
-    except KeyboardInterrupt:
-        renderer.notice(f"Left. See how it ends with: quartet watch {status.task.task_id}")
-        return ExitStatus.LEFT
+    with Interrupts() as interrupts:
+        try:
+            return _follow_to_end(api, status, renderer, folder, interrupts, cancel_on_interrupt=cancel_on_interrupt)
+        except KeyboardInterrupt:
+            renderer.notice(f"Left. See how it ends with: quartet watch {status.task.task_id}")
+            return ExitStatus.LEFT
 
 
 def _follow_to_end(
@@ -43,22 +47,27 @@ def _follow_to_end(
     status: TaskStatus,
     renderer: EventRenderer,
     folder: RunFolder | None,
+    interrupts: Interrupts,
     *,
     cancel_on_interrupt: bool,
 ) -> ExitStatus:
     task_id = status.task.task_id
-    renderer.begin(status)
-    _tell_open_questions(api, status, renderer)
-    position, canceling = "", False
+    notice = interrupts.whole(renderer.notice)
+    position, begun, canceling = "", False, False
     while True:
         try:
+            if not begun:
+                begun = True
+                with interrupts.held():
+                    renderer.begin(status)
+                _tell_open_questions(api, status, notice)
             for event in api.events(task_id, position):
-                position = event.position
-                if folder is not None:
-                    folder.record(event)
-                renderer.render(event)
-                if isinstance(event.event, Asked):
-                    _ask(api, task_id, event.event, renderer)
+                with interrupts.held():
+                    position = event.position
+                    if folder is not None:
+                        folder.record(event)
+                    renderer.render(event)
+                _attend(api, event, folder, notice)
             status = api.task(task_id)
             if status.state in TERMINAL:
                 break
@@ -66,56 +75,70 @@ def _follow_to_end(
             if canceling or not cancel_on_interrupt:
                 raise
             canceling = True
-            renderer.notice(
-                "Canceling the task and bringing the robot to rest; press Ctrl-C again to leave without waiting."
-            )
+            notice("Canceling the task and bringing the robot to rest; press Ctrl-C again to leave without waiting.")
             with contextlib.suppress(ClientError):
                 api.cancel(task_id, "canceled with Ctrl-C")
+    with interrupts.held():
+        renderer.end(status)
     if folder is not None:
         folder.finish(status)
-    renderer.end(status)
-    if folder is not None:
-        renderer.notice(f"Record of the run: {folder.path}")
+        notice(f"Record of the run: {folder.path}")
     return ENDINGS.get(status.state, ExitStatus.FAILED)
 
 
-def _tell_open_questions(api: OrchestratorClient, status: TaskStatus, renderer: EventRenderer) -> None:
+def _attend(
+    api: OrchestratorClient, event: JournalEvent, folder: RunFolder | None, notice: Callable[[str], None]
+) -> None:
+    """Do what an event calls for, which may take long: fetch its pictures, ask the person."""
+    if folder is not None:
+        folder.fetch_pictures(event)
+    if isinstance(event.event, Asked) and not _is_settled(api, event, event.event):
+        _ask(api, event.task_id, event.event, notice)
+
+
+def _tell_open_questions(api: OrchestratorClient, status: TaskStatus, notice: Callable[[str], None]) -> None:
     """Tell a task in the queue what a person is asked by those before it."""
     if status.state is not State.QUEUED:
         return
     with contextlib.suppress(ClientError):
         before = [one for one in api.tasks(State.PAUSED, LISTED) if status.task.robot in {one.task.robot, ANY_ROBOT}]
         for line in open_questions([*before, status]):
-            renderer.notice(line)
+            notice(line)
 
 
-def _ask(api: OrchestratorClient, task_id: str, asked: Asked, renderer: EventRenderer) -> None:
+def _is_settled(api: OrchestratorClient, event: JournalEvent, asked: Asked) -> bool:
+    """Return whether a question that was asked a while ago is answered, or its task has ended."""
+    # Until then it may be in the journal while the task's state does not say so yet.
+    return api.now() - event.at > SAID_BY_THEN_S and not _is_open(api, event.task_id, asked.text)
+
+
+def _ask(api: OrchestratorClient, task_id: str, asked: Asked, notice: Callable[[str], None]) -> None:
     """Let the person at the terminal answer; without a terminal say how to answer from elsewhere."""
     remaining = asked.expires_at - api.now()
     if remaining <= 0:
         return
     if not sys.stdin.isatty():
-        renderer.notice(f'Answer within {remaining:.0f} s: quartet answer {task_id} "your answer"')
+        notice(f'Answer within {remaining:.0f} s: quartet answer {task_id} "your answer"')
         return
     how = "a number or your own words, " if asked.choices else ""
-    renderer.notice(f"Your answer ({how}within {remaining:.0f} s, Enter sends it):")
+    notice(f"Your answer ({how}within {remaining:.0f} s, Enter sends it):")
 
     def is_wanted() -> bool:
         return api.now() < asked.expires_at and _is_open(api, task_id, asked.text)
 
     while (line := _read_line_while(is_wanted)) is not None:
         if not line:
-            renderer.notice(f'The terminal has ended; answer with: quartet answer {task_id} "your answer"')
+            notice(f'The terminal has ended; answer with: quartet answer {task_id} "your answer"')
             return
         if not (text := line.strip()):
-            renderer.notice("Nothing was sent: the line is empty. Your answer:")
+            notice("Nothing was sent: the line is empty. Your answer:")
             continue
         try:
             api.answer(task_id, text, asked.question_id)
         except ClientError as error:
-            renderer.notice(f"The answer was refused: {error}")
+            notice(f"The answer was refused: {error}")
             if is_wanted():
-                renderer.notice("Your answer:")
+                notice("Your answer:")
                 continue
         return
 

@@ -44,10 +44,13 @@ class RunFolder:
         return self.path / "contact_sheet.png"
 
     def record(self, event: JournalEvent) -> None:
-        """Write one more event and fetch the pictures that it refers to, while the store still has them."""
+        """Write one more event."""
         self._events.append(event)
         with self._journal.open("a", encoding="utf-8") as lines:
             lines.write(event.model_dump_json() + "\n")
+
+    def fetch_pictures(self, event: JournalEvent) -> None:
+        """Fetch the pictures that an event refers to, while the store still has them."""
         match event.event:
             case SkillRequested() as request:
                 self._requests[request.request_id] = skill_words(request.skill, request.arguments)

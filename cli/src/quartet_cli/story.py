@@ -21,9 +21,13 @@ STYLES: dict[Tone, str] = {
     "answer": "magenta",
 }
 ACTOR_COLUMN = 12
-MIN_TEXT_WIDTH = 40
 INDENT = ACTOR_COLUMN + 11
 """Where the text of a line begins, after time and actor."""
+MIN_TEXT_WIDTH = 40
+"""On a terminal that leaves less for the text, time and actor have no columns of their own."""
+NARROW_INDENT = 2
+MIN_FOLD_WIDTH = 20
+"""On a terminal that leaves less for the text, the terminal breaks the lines."""
 
 
 class EventRenderer(Protocol):
@@ -135,14 +139,23 @@ class StoryRenderer:
         body = Text.assemble(*((span.text, STYLES[span.tone]) for span in line.spans))
         if style := STYLES[line.tone]:
             body.stylize(style)
-        since = max(0.0, line.at - self._started_at)
-        self._put(Text.assemble((f"{since:7.1f} s ", "dim"), (f"{line.actor:<{ACTOR_COLUMN}} ", "cyan"), body), INDENT)
+        since, indent = max(0.0, line.at - self._started_at), self._indent()
+        head = (
+            (f"{since:7.1f} s ", f"{line.actor:<{ACTOR_COLUMN}} ")
+            if indent == INDENT
+            else (f"{since:.1f} s ", f"{line.actor} ")
+        )
+        self._put(Text.assemble((head[0], "dim"), (head[1], "cyan"), body), indent)
         for below in line.body.splitlines():
-            self._put(Text(" " * INDENT).append(below.rstrip(), STYLES[line.body_tone]), indent=INDENT)
+            self._put(Text(" " * indent).append(below.rstrip(), STYLES[line.body_tone]), indent)
+
+    def _indent(self) -> int:
+        narrow = self._console.is_terminal and self._console.width - INDENT < MIN_TEXT_WIDTH
+        return NARROW_INDENT if narrow else INDENT
 
     def _put(self, text: Text, indent: int = 0) -> None:
         """Print `text`; on a terminal long lines go on below their own beginning, elsewhere a line stays a line."""
-        if self._console.is_terminal and self._console.width - indent >= MIN_TEXT_WIDTH:
+        if self._console.is_terminal and self._console.width - indent >= MIN_FOLD_WIDTH:
             text = _folded(text, self._console, indent)
         self._console.print(text, soft_wrap=True)
 

@@ -5,6 +5,7 @@ import os
 import pty
 import signal
 import socket
+import subprocess
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -127,10 +128,13 @@ def test_the_second_interrupt_leaves(orchestrator: Any, quartet: Start) -> None:
     assert "quartet watch task-1" in out
 
 
-def test_a_question_without_a_terminal_says_how_to_answer(orchestrator: Any, call: Call) -> None:
+def test_a_question_without_a_terminal_says_how_to_answer(orchestrator: Any, quartet: Start) -> None:
+    orchestrator.state, orchestrator.question = State.PAUSED, "Which can?"
     orchestrator.play("orchestrator", Asked(question_id="q1", text="Which can?", expires_at=4e9))
+    process = quartet("run", "pick up the can", stdin=subprocess.DEVNULL)
+    orchestrator.wait_for_request("GET", "/tasks/task-1")
     orchestrator.end(State.FAILED)
-    _, out, _ = call("run", "pick up the can")
+    _, out, _ = finished(process)
     assert "asks: Which can?" in out
     assert 'quartet answer task-1 "your answer"' in out
 

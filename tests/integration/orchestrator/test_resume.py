@@ -272,7 +272,7 @@ async def test_a_task_that_is_one_skill_is_taken_up_too(start, replica, agents, 
     agents.start()
     dying = await replica()
     step = DirectStep(skill=Skill.PICK, arguments=PickArguments(object_name="red coke can"))
-    await submit(bus, "pick: object_name red coke can", step=step)
+    await submit(bus, "pick up the red coke can", step=step)
     await until(bus, EDGES["pick done"])
     await kill(dying, bus)
     async with start():

@@ -128,7 +128,7 @@ async def test_a_direct_skill_needs_no_model(client, model, agents):
     assert status.state is State.SUCCEEDED
     assert agents.calls == [("pick", {"object_name": "red coke can"})]
     assert model.requests == []
-    assert status.task.sentence == "pick: object_name red coke can"
+    assert status.task.sentence == "pick up the red coke can"
 
 
 async def test_a_direct_skill_that_fails_says_why(client, agents, do):

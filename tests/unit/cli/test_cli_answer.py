@@ -79,7 +79,7 @@ def ask(on: dict[str, str], behind_s: float = 0.0) -> tuple[Deployment, list[str
         notices = Notices(on, write)
         asked = ASKED.model_copy(update={"expires_at": deployment.now() + 3600})
         # In a thread: what waits for ever ends with the test.
-        asking = threading.Thread(target=follow._ask, args=(deployment, "t1", asked, notices), daemon=True)
+        asking = threading.Thread(target=follow._ask, args=(deployment, "t1", asked, notices.notice), daemon=True)
         asking.start()
         asking.join(60)
         assert not asking.is_alive(), notices.told

@@ -62,9 +62,9 @@ def test_the_caption_of_a_program_is_the_program_with_its_outcome(tmp_path: Path
         {**asked, "arguments": {"code": code, "before": before}},
         {**done, "error_code": "PROGRAM_FAILED", "state": "FAILED"},
     ):
-        folder.record(
-            JournalEvent.model_validate({"task_id": "t1", "actor": "orchestrator", "at": 1.0, "event": event})
-        )
+        told = JournalEvent.model_validate({"task_id": "t1", "actor": "orchestrator", "at": 1.0, "event": event})
+        folder.record(told)
+        folder.fetch_pictures(told)
     (step,) = folder._steps
     assert step.caption.startswith(
         "1. run open_gripper(); position = [0.4, 0.0, 0.9]; execute_trajectory(position, 0.0)"

@@ -155,6 +155,22 @@ def test_on_a_terminal_long_lines_are_broken_between_words_below_their_own_text(
     assert max(map(len, [first, *others])) <= 80
 
 
+@pytest.mark.parametrize("width", [30, 40, 62])
+def test_on_a_narrow_terminal_no_word_is_broken_and_none_is_lost(width: int) -> None:
+    out = io.StringIO()
+    renderer = StoryRenderer(Console(file=out, width=width, force_terminal=True, color_system=None, highlight=False))
+    renderer.begin(STATUS)
+    text = "searches for something that is written at length " * 5 + "end"
+    renderer.render(event("orchestrator", kind="model_turn", turn=1, text=text, tools=["approach"]))
+    report = TaskReport(success=False, summary="the site has no such area; it has a kitchen and a hallway")
+    renderer.end(STATUS.model_copy(update={"state": State.FAILED, "report": report, "updated_at": 112.0}))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    told = " ".join(" ".join(lines).split())
+    assert f"3.5 s orchestrator plan {text}" in told
+    assert "Not done after 12.0 s the site has no such area; it has a kitchen and a hallway" in told
+
+
 def test_where_there_is_no_terminal_a_line_stays_a_line() -> None:
     assert "words " * 60 + "end" in told(event("orchestrator", kind="note", text="words " * 60 + "end"))
 

@@ -78,5 +78,7 @@ def test_skills_are_told_as_instructions() -> None:
         skill_words("approach", {"target_area": "kitchen", "object_name": "the red can", "next_action": "pick"})
         == "go to the red can in the kitchen to pick it up"
     )
+    floor = {"target_area": "kitchen", "object_name": "floor", "next_action": "floor_place"}
+    assert skill_words("approach", floor) == "go to a free place on the floor of the kitchen"
     assert skill_words("pick", {"object_name": "red can"}) == "pick up the red can"
     assert skill_words("place", {"target_location": "table", "object_name": "can"}) == "put the can down at the table"

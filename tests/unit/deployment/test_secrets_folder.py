@@ -37,6 +37,17 @@ def test_a_folder_that_is_not_there_is_told_and_not_listed_as_empty(tmp_path: Pa
         SecretsFolder(tmp_path / "none").uses()
 
 
+@pytest.mark.parametrize("change", ["rotate", "retire"])
+@pytest.mark.parametrize("name", sorted(SECRETS))
+def test_where_no_deployment_is_nothing_is_rotated_and_nothing_written(tmp_path: Path, change: str, name: str) -> None:
+    (tmp_path / "notes").write_text("mine")
+    with pytest.raises(SecretsError, match=f"{tmp_path} has no {name}; name the folder of a deployment"):
+        getattr(SecretsFolder(tmp_path), change)(name, nothing)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes"]
+    with pytest.raises(SecretsError, match="notes is a file; name the folder"):
+        SecretsFolder(tmp_path / "notes").uses()
+
+
 def test_each_process_holds_what_it_needs_and_nothing_more(folder: SecretsFolder) -> None:
     held = {path.name: sorted(file.name for file in path.iterdir()) for path in folder.root.iterdir()}
     agent = ["gateway_key", "metrics_token", "redis_password"]

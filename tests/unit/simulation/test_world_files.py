@@ -193,3 +193,24 @@ def test_a_home_of_a_seed_is_the_same_each_time_and_solvable(tmp_path):
     assert len(fields["rooms"]) >= 2
     assert main(["new", str(tmp_path / "again"), "--like", "generated:3"]) == 0
     assert (tmp_path / "again" / "world.yaml").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["new", "{tmp}/file/mine"], "{tmp}/file/mine cannot be used: Not a directory; name another file or folder"),
+        (["new", "{tmp}/file"], "{tmp}/file cannot be used: File exists; name another file or folder"),
+        (["show", "flat", "--out", "{tmp}/none/x.png"], "{tmp}/none/x.png cannot be used: No such file or directory"),
+        (
+            ["show", "generated:x"],
+            "unknown world 'generated:x'; valid: a folder with world.yaml, flat, generated:SEED, ",
+        ),
+        (["new", "{tmp}/a", "--like", "generated:-1"], "unknown world 'generated:-1'; valid: "),
+    ],
+)
+def test_what_cannot_be_read_or_written_is_told_in_one_line(tmp_path, capsys, arguments, said):
+    (tmp_path / "file").write_text("")
+    assert main([one.format(tmp=tmp_path) for one in arguments]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith(said.format(tmp=tmp_path))
+    assert err.count("\n") == 1

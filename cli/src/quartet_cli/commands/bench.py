@@ -159,7 +159,11 @@ def bench(
     ] = None,
     observation: Annotated[
         str | None,
-        typer.Option("--observation", help="What tells the state: state (ground truth).", rich_help_panel=MALMM),
+        typer.Option(
+            "--observation",
+            help="What a team sees: state (ground truth, default) or vision (both cameras).",
+            rich_help_panel=MALMM,
+        ),
     ] = None,
     flame: Annotated[
         str | None,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
-from quartet_cli.errors import ExitStatus, UsageError
+from quartet_cli.errors import ExitStatus, LeftError, UsageError
 from quartet_cli.follow import follow
 from quartet_cli.run_folder import RunFolder
 from quartet_cli.settings import CliSettings, load_settings
@@ -97,7 +97,12 @@ def start_and_follow(
     if not detach:
         _require_writable(settings.runs_folder())
     with OrchestratorClient(settings.url, settings.token()) as api:
-        status = start(api)
+        try:
+            status = start(api)
+        except KeyboardInterrupt:
+            raise LeftError(
+                "left before the orchestrator answered; the task may have been taken: quartet list"
+            ) from None
         if detach:
             print(status.task.task_id)
             return ExitStatus.DONE

@@ -4,7 +4,6 @@ import time
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from quartet_cli.commands.common import Json, Url, Verbose, api_for, make_renderer
 from quartet_cli.errors import UsageError
@@ -12,6 +11,7 @@ from quartet_cli.follow import follow
 from quartet_cli.open_questions import open_questions
 from quartet_cli.run_folder import RunFolder
 from quartet_cli.settings import load_settings
+from quartet_cli.tables import print_table
 from quartet_cli.terminal import open_terminal
 from quartet_contracts import TERMINAL, State
 from quartet_deployment import OrchestratorClient
@@ -118,23 +118,27 @@ def list_tasks(
         return
     console = open_terminal()
     if fleet is not None:
-        console.print(_robots(fleet), end="\n\n")
-    table = Table("task", "state", "robot", "age", "sentence", box=None, pad_edge=False)
-    for status in found:
-        age = now - status.task.created_at
-        table.add_row(status.task.task_id, status.state, status.task.robot, _age(age), status.task.sentence)
-    console.print(table if found else "no tasks")
+        print_table(console, ("robot", "is", "task", "waiting", ""), _robots(fleet))
+        console.print()
+    if not found:
+        console.print("no tasks")
+    else:
+        rows = [
+            (one.task.task_id, one.state, one.task.robot, _age(now - one.task.created_at), one.task.sentence)
+            for one in found
+        ]
+        print_table(console, ("task", "state", "robot", "age", "sentence"), rows)
     for line in open_questions(found):
         console.print(f"\n{line}", style="bold magenta", soft_wrap=True)
 
 
-def _robots(fleet: dict[str, Any]) -> Table:
-    table = Table("robot", "is", "task", "waiting", "", box=None, pad_edge=False)
-    for row in fleet["robots"]:
-        table.add_row(row["name"], row["state"], row["task"] or "", str(row["waiting"] or ""), row["why"])
+def _robots(fleet: dict[str, Any]) -> list[tuple[str, str, str, str, str]]:
+    rows = [
+        (row["name"], row["state"], row["task"] or "", str(row["waiting"] or ""), row["why"]) for row in fleet["robots"]
+    ]
     if fleet["waiting_for_any"]:
-        table.add_row("any", "", "", str(fleet["waiting_for_any"]), "for whichever robot is free first")
-    return table
+        rows.append(("any", "", "", str(fleet["waiting_for_any"]), "for whichever robot is free first"))
+    return rows
 
 
 def _age(seconds: float) -> str:

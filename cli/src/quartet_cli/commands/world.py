@@ -39,7 +39,10 @@ def check(
         str | None, typer.Option("--robot", help="Robot that is to work in it: a name in deploy/robots, or a folder.")
     ] = None,
 ) -> None:
-    """Find every fault of a world: of the file, of what stands where, of what a robot reaches in it."""
+    """Find every fault of a world.
+
+    It looks at the file, at what stands where, and at what a robot reaches in it.
+    """
     try:
         file = () if robot is None else ("--robot-file", str(robot_folder(robot) / "robot.yaml"))
     except OptionError as error:

@@ -78,7 +78,9 @@ def robots_at(options: StackOptions, folder: Path, ports: dict[str, int]) -> tup
         return (RobotAt(robot.name, 0, 0, file, robot.bridge.url, options.guard_url),)
     count = options.robots * options.homes
     if options.robots < 1 or options.homes < 1 or count > MOST:
-        raise OptionError(f"{options.robots} robots in {options.homes} homes cannot be had; valid: 1 to {MOST} in all")
+        raise OptionError(
+            f"robots x homes = {options.robots} x {options.homes} cannot be had; valid: 1 to {MOST} in all"
+        )
     found: list[RobotAt] = []
     for number in range(count):
         home, place = divmod(number, options.robots)

@@ -15,6 +15,8 @@ def skill_words(skill: str, arguments: Arguments) -> str:
     a = arguments
     if skill == "approach" and a.get("object_name") == PARKING:
         return f"park in the {_name(a, 'target_area')}, in nobody's way"
+    if skill == "approach" and a.get("next_action") == "floor_place" and _name(a, "object_name").lower() == "floor":
+        return f"go to a free place on the floor of the {_name(a, 'target_area')}"
     if skill == "approach":
         purpose = {
             "pick": "to pick it up",

@@ -62,8 +62,7 @@ class SecretsFolder:
 
     def uses(self) -> list[SecretUse]:
         """Return who accepts and who presents each secret."""
-        if not self.root.is_dir():
-            raise SecretsError(f"there is no folder {self.root}; make it with: quartet secrets init {self.root}")
+        self._check_there()
         found: list[SecretUse] = []
         for name, items in SECRETS.items():
             for item in items:
@@ -97,6 +96,7 @@ class SecretsFolder:
 
         The files of who accepts are written before those of who presents. `reload` is needed for passwords of Redis.
         """
+        self._check_there(name)
         passwords: dict[str, str] = {}
         for item in _items(name):
             if isinstance(item, Token):
@@ -122,6 +122,7 @@ class SecretsFolder:
 
     def retire(self, name: str, reload: Reload | None) -> None:
         """Accept only the newest value; tokens that a person added for other callers stay."""
+        self._check_there(name)
         for item in _items(name):
             if isinstance(item, Token):
                 for path in item.accepts:
@@ -133,6 +134,16 @@ class SecretsFolder:
         roles = {item.role for item in _items(name) if isinstance(item, Password)}
         if roles:
             self._change_users(self._digests(newest_only_of=roles), reload)
+
+    def _check_there(self, name: str | None = None) -> None:
+        """Check that the folder, and in it the secret `name`, are there: what is not there is made by `init` alone."""
+        init = f"make it with: quartet secrets init {self.root}"
+        if not self.root.exists():
+            raise SecretsError(f"there is no folder {self.root}; {init}")
+        if not self.root.is_dir():
+            raise SecretsError(f"{self.root} is a file; name the folder of a deployment")
+        if name is not None and not any(self.in_use(item) for item in _items(name)):
+            raise SecretsError(f"{self.root} has no {name}; name the folder of a deployment, or {init}")
 
     def in_use(self, item: Item) -> int:
         """Return how many values of a secret are accepted now."""

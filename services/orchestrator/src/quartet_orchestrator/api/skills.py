@@ -17,6 +17,7 @@ from quartet_contracts import (
     TaskStatus,
     TaskSubmission,
 )
+from quartet_contracts.story import skill_words
 from quartet_orchestrator.api.tasks import IdempotencyKey, accepted
 from quartet_orchestrator.tasks import TaskService
 
@@ -30,8 +31,7 @@ def skill_routes(service: TaskService) -> APIRouter:
     async def accept(
         skill: Skill, arguments: StepArguments, robot: str | None, timeout_s: float, key: str | None
     ) -> Response:
-        named = arguments.model_dump(mode="json", exclude_none=True)
-        sentence = f"{skill}: {', '.join(f'{name} {value}' for name, value in named.items())}"[:MAX_SENTENCE]
+        sentence = skill_words(skill, arguments.model_dump(mode="json", exclude_none=True))[:MAX_SENTENCE]
         submission = TaskSubmission(sentence=sentence, robot=robot, timeout_s=timeout_s)
         return accepted(await service.accept(submission, DirectStep(skill=skill, arguments=arguments), key))
 

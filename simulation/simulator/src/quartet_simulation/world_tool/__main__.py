@@ -12,8 +12,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from quartet_simulation.errors import SimulationError
-from quartet_simulation.worlds import FILES, WORLD_FILE, WORLDS, find_world
+from quartet_simulation.errors import SimulationError, UnknownNameError
+from quartet_simulation.worlds import FILES, WORLD_FILE, WORLDS, World, find_world
 from quartet_simulation.worlds.load import load_world
 from quartet_simulation.worlds.site_file import site_text
 from quartet_site import SiteFileError, load_site
@@ -54,6 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SimulationError as error:
         print(error, file=sys.stderr)
         return FAULTS
+    except OSError as error:
+        print(f"{error.filename} cannot be used: {error.strerror}; name another file or folder", file=sys.stderr)
+        return FAULTS
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -93,9 +96,16 @@ def world_text(like: str) -> str:
         from quartet_simulation.world_tool.generate import generate
 
         return generate(int(seed[1]))
-    find_world(like)
+    _find(like)
     path = FILES / f"{like}.yaml" if like in WORLDS else Path(like)
     return (path / WORLD_FILE if path.is_dir() else path).read_text(encoding="utf-8")
+
+
+def _find(world: str) -> World:
+    """Return a world of this package or of a path. Raises UnknownNameError, WorldFileError."""
+    if world not in WORLDS and not Path(world).exists():
+        raise UnknownNameError("world", world, (*WORLDS, f"a folder with {WORLD_FILE}", "generated:SEED"))
+    return find_world(world)
 
 
 def _check(folder: Path, robot_file: Path | None) -> int:
@@ -164,6 +174,7 @@ def _show(world: str, seed: int, out: Path) -> int:
         if GENERATED.fullmatch(world):
             (Path(folder) / WORLD_FILE).write_text(world_text(world), encoding="utf-8")
             world = folder
+        _find(world)
         sim = Simulation(world, seed)
     try:
         colour, _ = sim.render("overhead")
