@@ -186,8 +186,50 @@ def test_a_task_is_paused_found_again_and_canceled(visitor: Visitor, stack: Stac
     page.get_by_role("button", name="Cancel…").click()
     expect(page.get_by_role("dialog")).to_be_visible()
     visitor.accessible("dialog")
+    # A question on the page is no reason for the robot to go on.
+    page.locator("#stop-button").click(trial=True)
+    page.mouse.click(700, 800)
+    expect(page.get_by_role("dialog")).not_to_be_visible()
+    page.get_by_role("button", name="Cancel…").click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).not_to_be_visible()
+    expect(page.get_by_role("button", name="Cancel…")).to_be_focused()
+    page.get_by_role("button", name="Cancel…").click()
     page.get_by_role("button", name="Cancel the task").click()
     expect(page.locator(".task-head .chip")).to_have_text("Canceled")
+
+
+BROKEN_WORDS = """
+() => [...document.querySelectorAll(".story td, .story th")].flatMap((cell) => {
+  const text = cell.firstChild, words = [...(text?.textContent ?? "").matchAll(/\\S+/g)];
+  return words.filter(({ 0: word, index }) => {
+    const range = document.createRange();
+    range.setStart(text, index);
+    range.setEnd(text, index + word.length);
+    return range.getClientRects().length > 1;
+  }).map(([word]) => word);
+})
+"""
+
+
+def test_a_long_sentence_is_kept_whole_and_hides_nothing(visitor: Visitor) -> None:
+    page = visitor.page
+    field = page.get_by_label("What should the robot do?")
+    field.fill("please " * 180)
+    page.get_by_role("button", name="Give it the task").click()
+    expect(page.locator("#composer-fault")).to_contain_text("at most 1000 characters")
+    expect(field).to_have_value("please " * 180)
+    size = page.viewport_size
+    visitor.give(f"{'dance and sing and ' * 50}then pick up the unicorn in the kitchen")
+    expect(page.locator(".task-head .chip")).to_have_text("Not done")
+    page.set_viewport_size({"width": 390, "height": 844})
+    visitor.shot("long-sentence")
+    expect(page.get_by_role("region", name="How it ended")).to_be_in_viewport(ratio=0.1)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.set_viewport_size({"width": 768, "height": 1024})
+    expect(page.locator(".story td").first).to_be_visible()
+    assert page.evaluate(BROKEN_WORDS) == []
+    page.set_viewport_size(size)
 
 
 def test_stop_works_without_the_orchestrator_and_is_reset_after_a_second_thought(

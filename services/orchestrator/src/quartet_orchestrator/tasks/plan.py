@@ -14,6 +14,11 @@ _RULE = re.compile(r"^[\s|:-]+$")
 _TARGET = re.compile(r"drop|put|place|target|destination|deliver", re.IGNORECASE)
 _PICKUP = re.compile(r"pick|from|source|start", re.IGNORECASE)
 _NOTHING = {"", "-", "–", "—", "none", "n/a", "nothing"}
+_KEPT = re.compile(
+    r"((keeps?|kept|stays?|remains?|hold|held)( it)?\s*)?(holding( it)?|held|(in )?(the )?(gripper|hand))",
+    re.IGNORECASE,
+)
+"""What a plan says of a thing that is only to be picked up."""
 _MARKS = "*_` "
 MAX_ROWS = 50
 
@@ -80,7 +85,7 @@ def _row(cells: list[str], thing: int, target: int | None) -> PlanRow | None:
     place = cells[target] if target is not None and target < len(cells) else ""
     if name.casefold() in _NOTHING:
         return None
-    return PlanRow(name[:200], "" if place.casefold() in _NOTHING else place[:200])
+    return PlanRow(name[:200], "" if place.casefold() in _NOTHING or _KEPT.fullmatch(place) else place[:200])
 
 
 def compare_with_plan(

@@ -78,7 +78,8 @@ function nodes(children) {
 }
 
 /**
- * Asks in a dialog; true for yes.
+ * Asks in a dialog; true for yes. It is not modal, so that the stop button stays within reach: whoever presses
+ * Escape or goes elsewhere on the page has said no.
  * @param {{title: string, text: string, yes: string, no: string, danger?: boolean}} words
  * @returns {Promise<boolean>}
  */
@@ -91,16 +92,24 @@ export function confirmed({ title, text, yes, no, danger }) {
   say(buttons.yes, yes);
   say(buttons.no, no);
   buttons.yes.className = danger ? "danger" : "go";
+  const before = document.activeElement;
   return new Promise((resolve) => {
+    const over = new AbortController();
     const close = (answer) => {
-      buttons.yes.onclick = buttons.no.onclick = dialog.oncancel = null;
+      over.abort();
+      const within = dialog.contains(document.activeElement);
       dialog.close();
+      if (within && before instanceof HTMLElement) before.focus();
       resolve(answer);
     };
-    buttons.yes.onclick = () => close(true);
-    buttons.no.onclick = () => close(false);
-    dialog.oncancel = () => close(false);
-    dialog.showModal();
+    const elsewhere = ({ target }) => target instanceof Node && !dialog.contains(target) && close(false);
+    const { signal } = over;
+    buttons.yes.addEventListener("click", () => close(true), { signal });
+    buttons.no.addEventListener("click", () => close(false), { signal });
+    document.addEventListener("keydown", ({ key }) => key === "Escape" && close(false), { signal });
+    byId("scrim").addEventListener("click", () => close(false), { signal });
+    document.addEventListener("focusin", elsewhere, { signal });
+    dialog.show();
     buttons.no.focus();
   });
 }

@@ -41,7 +41,7 @@ export class Question {
 
   #form() {
     const choices = (this.open.choices ?? []).map((choice) => h("button", { type: "button", onclick: () => this.#send(choice) }, choice));
-    const text = h("input", { id: "answer", maxlength: 2000, autocomplete: "off", required: true });
+    const text = h("input", { id: "answer", autocomplete: "off", required: true, placeholder: choices.length ? "or in your own words" : "" });
     const onsubmit = (event) => {
       event.preventDefault();
       this.#send(text.value);

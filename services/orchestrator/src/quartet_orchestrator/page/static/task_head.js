@@ -19,7 +19,7 @@ export class TaskHead {
     this.pausing = false;
     this.factsShown = "";
     this.controlsShown = "";
-    this.title = h("h2", { class: "task-title" }, status.task.sentence);
+    this.title = h("h2", { class: "task-title", tabindex: 0 }, status.task.sentence);
     this.facts = h("p", { class: "facts" });
     this.controls = h("div", { class: "row controls" });
     this.fault = h("p", { class: "fault", role: "alert" });
