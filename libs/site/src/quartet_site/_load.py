@@ -19,6 +19,14 @@ log = logging.getLogger(__name__)
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """That of libyaml, where PyYAML has it: each process reads these files at its start, here in a seventh of the time."""
 
+MOST_BYTES = 1_000_000
+MOST_VALUES = 50_000
+"""Values of a file, each as often as an alias repeats it; the largest of this project has some thousands."""
+MOST_LEVELS = 50
+MOST_FAULTS = 100
+MOST_SHOWN = 200
+"""Characters of a value that a message repeats."""
+
 Model = TypeVar("Model", bound=BaseModel)
 Place = tuple[str | int, ...]
 """Where a fault is: field names, and indices of lists."""
@@ -83,7 +91,7 @@ def _load(
     separate: Collection[str] = (),
 ) -> Model:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _text(path, what)
     except OSError as error:
         raise SiteFileError(
             f"{what} {path} cannot be read: {error.strerror or error}. Name a readable file."
@@ -91,6 +99,18 @@ def _load(
     except UnicodeDecodeError as error:
         raise SiteFileError(f"{what} {path} is not UTF-8 text: {error}") from error
     return _read(text, path, model, what, context, check=check, separate=separate)
+
+
+def _text(path: Path, what: str) -> str:
+    """Return the text of a file. Raises OSError, UnicodeDecodeError, SiteFileError for one that is too long."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        # A pipe would be waited for, a device has no end.
+        raise SiteFileError(f"{what} {path} cannot be read: it is no regular file. Name a readable file.")
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise SiteFileError(f"{what} {path} is too long: at most {MOST_BYTES} bytes are read.")
+    return data.decode()
 
 
 def load_text(text: str, model: type[Model], what: str) -> Model:
@@ -109,15 +129,22 @@ def _read(
     separate: Collection[str] = (),
 ) -> Model:
     try:
+        _check_depth(text)
         loader = _LOADER(text)
         node: yaml.Node | None = loader.get_single_node()
+        _check_values(node)
         # Before the construction, which puts the fields that `<<` brings into the node, beside those that replace them.
         twice = _repeated_fields(node)
         data: Any = None if node is None else loader.construct_document(node)
     except yaml.YAMLError as error:
-        raise SiteFileError(f"{what} {path} is not YAML: {error}") from error
+        raise SiteFileError(f"{what} {path} is not YAML: {_short(str(error), 1000)}") from error
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+        # The constructors of dates and of tags such as !!int raise what they like.
+        raise SiteFileError(
+            f"{what} {path} is not YAML: a value does not fit its type: {_short(str(error))}"
+        ) from error
     if twice:
-        raise SiteFileError(f"{what} {path} cannot be used:\n" + "\n".join(f"  {path}:{fault}" for fault in twice))
+        raise SiteFileError(f"{what} {path} cannot be used:\n" + _listed(f"  {path}:{fault}" for fault in twice))
     if not isinstance(data, dict):
         raise SiteFileError(f"{what} {path} must hold a mapping of fields, it holds {type(data).__name__}.")
     fields = cast("dict[str, Any]", data)
@@ -127,12 +154,65 @@ def _read(
         loaded = model.model_validate(data, context=context)
         further = [] if check is None else list(check(loaded))
     except ValidationError as error:
-        found = [_fault(path, node, model, e) for e in error.errors()]
+        # Each is looked for in the whole file, and a file may consist of faults.
+        found = [_fault(path, node, model, e) for e in error.errors()[: MOST_FAULTS + 1]]
         further = [] if check is None else _faults_of_the_rest(fields, model, check, error, separate)
     found += [_line(path, node, place, text) for place, text in further]
     if loaded is None or found:
-        raise SiteFileError(f"{what} {path} cannot be used:\n" + "\n".join(found))
+        raise SiteFileError(f"{what} {path} cannot be used:\n" + _listed(found))
     return loaded
+
+
+class _TooMuchError(yaml.YAMLError):
+    """A file that is larger than any that is meant."""
+
+
+def _check_depth(text: str) -> None:
+    """Check how deep a file is nested, before the composer, which ends the process at a great depth."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MOST_LEVELS:
+                raise _TooMuchError(f"line {event.start_mark.line + 1}: it is nested deeper than {MOST_LEVELS} levels")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _check_values(node: yaml.Node | None) -> None:
+    """Check how many values a file has, and that no alias is within what it repeats."""
+    waiting: list[tuple[yaml.Node, int]] = [] if node is None else [(node, 0)]
+    seen = 0
+    while waiting:
+        one, level = waiting.pop()
+        seen += 1
+        if seen > MOST_VALUES:
+            raise _TooMuchError(f"it has more than {MOST_VALUES} values, each as often as an alias (*) repeats it")
+        if level > MOST_LEVELS:
+            raise _TooMuchError(
+                f"line {one.start_mark.line + 1}: its aliases (*) nest deeper than {MOST_LEVELS} levels"
+            )
+        if isinstance(one, yaml.MappingNode):
+            waiting += [(part, level + 1) for pair in one.value for part in pair]
+        elif isinstance(one, yaml.SequenceNode):
+            waiting += [(part, level + 1) for part in one.value]
+
+
+def _short(text: str, most: int = MOST_SHOWN) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _shown(value: Any) -> str:
+    try:
+        return _short(repr(value))
+    except ValueError:
+        return "a number that is too long to be written"
+
+
+def _listed(faults: Iterable[str]) -> str:
+    lines = list(faults)
+    more = [] if len(lines) <= MOST_FAULTS else ["  and more"]
+    return "\n".join([*lines[:MOST_FAULTS], *more])
 
 
 def _faults_of_the_rest(
@@ -174,7 +254,7 @@ def _fault(path: Path, node: yaml.Node | None, model: type[BaseModel], error: An
         if valid:
             text += f"; valid fields here: {', '.join(valid)}"
     elif error["type"] != "field_error" and "input" in error and not isinstance(error["input"], dict | list):
-        text += f"; the file has {error['input']!r}"
+        text += f"; the file has {_shown(error['input'])}"
     return text
 
 
