@@ -170,7 +170,9 @@ class _TooMuchError(yaml.YAMLError):
 def _check_depth(text: str) -> None:
     """Check how deep a file is nested, before the composer, which ends the process at a great depth."""
     depth = 0
-    for event in yaml.parse(text, Loader=_LOADER):
+    # PyYAML's types leave the text's open.
+    events: Iterable[yaml.Event] = cast("Any", yaml).parse(text, Loader=_LOADER)
+    for event in events:
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MOST_LEVELS:
