@@ -83,7 +83,7 @@ def test_each_image_that_is_pushed_has_a_signature_and_a_signed_list_of_what_is_
     runs = {step["name"]: step["run"] for name, step in steps() if name == "images" and "run" in step}
     assert ".RepoDigests" in runs["Push"]
     assert "digests.txt" in runs["Push"]
-    signing, each = runs["Sign"], 'while read -r image; do\n'
+    signing, each = runs["Sign"], "while read -r image; do\n"
     assert signing.startswith(each)
     assert signing.rstrip().endswith("done <digests.txt")
     for command in (
