@@ -35,21 +35,29 @@ Check = Callable[[Model], Iterable[Fault]]
 
 
 def load_robot(path: Path) -> RobotFile:
-    """Return the robot file at `path`. Raises SiteFileError."""
-    return _load(path, RobotFile, "robot file")
+    """Return the robot file at `path`; warns of names that read like instructions. Raises SiteFileError."""
+    robot = _load(path, RobotFile, "robot file")
+    _warn(path, "robot file", [f"arm.named_states: '{name}'" for name in robot.arm.named_states if _suspicious(name)])
+    return robot
 
 
 def load_site(path: Path) -> SiteFile:
     """Return the site file at `path`; warns of names that read like instructions. Raises SiteFileError."""
     site = _load(path, SiteFile, "site file")
-    for name in instruction_like(site):
+    _warn(path, "site file", instruction_like(site))
+    return site
+
+
+def _warn(path: Path, what: str, names: Iterable[str]) -> None:
+    for name in names:
         log.warning(
-            "site file %s: %s reads like an instruction; models are shown the names of the site. Use the words for a "
-            "thing or a place, as a person says them",
+            "%s %s: %s reads like an instruction; models are shown the names of the %s. Use the words for a thing or a "
+            "place, as a person says them",
+            what,
             path,
             name,
+            what,
         )
-    return site
 
 
 def load_policy(path: Path, site: SiteFile, robot: RobotFile) -> PolicyFile:
@@ -335,7 +343,7 @@ def instruction_like(site: SiteFile) -> list[str]:
 
 
 def _suspicious(name: str) -> bool:
-    words = re.sub(r"[_-]+", " ", name)
+    words = re.sub(r"[_-]+", " ", name).lower()
     return len(words.split()) > MOST_WORDS or _INSTRUCTION.search(words) is not None
 
 
