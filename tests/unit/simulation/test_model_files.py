@@ -1,6 +1,7 @@
 """Arms by model file: what MJCF and URDF describe is what moves, and what does not fit the robot file is told."""
 
 import math
+import os
 import shutil
 from pathlib import Path
 
@@ -498,3 +499,72 @@ def test_the_robot_of_the_file_tells_its_own_frames(lifter):
         parent, position, quaternion = chain[frame]
         pose, frame = pose_matrix(position, quaternion) @ pose, parent
     assert np.abs(pose - lifter.snapshot().fk()).max() < 0.01
+
+
+def edited(xml, before, new):
+    assert before in xml
+    return xml.replace(before, new, 1)
+
+
+WORLD = "<worldbody>"
+LAUGHS = '<!DOCTYPE a [<!ENTITY a0 "x">' + "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 9)) + "]>"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            lambda xml: edited(xml, WORLD, f"{WORLD}{'<frame>' * 3000}{'</frame>' * 3000}"),
+            "nested deeper than 100 levels",
+        ),
+        (lambda xml: edited(xml, WORLD, f"{WORLD}{'<geom/>' * 30_000}"), "more than 20000 elements"),
+        (
+            lambda xml: edited(xml, WORLD, f'{WORLD}<replicate count="9"><geom size="1"/></replicate>'),
+            "<replicate> makes",
+        ),
+        (
+            lambda xml: edited(
+                xml, WORLD, f'<asset><hfield name="h" nrow="60000" ncol="60000" size="1 1 1 1"/></asset>{WORLD}'
+            ),
+            "<hfield> makes",
+        ),
+        (
+            lambda xml: edited(xml, WORLD, f'<asset><mesh name="m" builtin="sphere" params="4"/></asset>{WORLD}'),
+            "the mesh 'm' is built in",
+        ),
+        (lambda xml: f'<?xml version="1.0" encoding="utf-16"?>{LAUGHS}{xml}', "has a document type or entities"),
+    ],
+)
+def test_a_model_that_is_meant_to_hang_or_to_take_the_memory_is_refused_by_name(folder, change, said):
+    xml = change((folder / "arm.xml").read_text())
+    (folder / "arm.xml").write_bytes(xml.encode("utf-16" if "utf-16" in xml else "utf-8"))
+    with pytest.raises(SimulationError, match=said):
+        load_build(folder / "robot.yaml")
+
+
+def test_orders_of_memory_that_say_nothing_about_the_arm_are_left_out(folder, build):
+    orders = (
+        '<size memory="900G" nuser_body="2000000000" nkey="900000000"/>'
+        '<sensor><user name="u" dim="2000000000"/></sensor>'
+        '<custom><numeric name="n" size="2000000000" data="1"/></custom>'
+    )
+    (folder / "arm.xml").write_text(edited((folder / "arm.xml").read_text(), WORLD, orders + WORLD))
+    assert load_build(folder / "robot.yaml").arm.joints == build.arm.joints
+
+
+def test_files_that_include_one_another_without_end_are_refused(folder):
+    for n in range(400):
+        (folder / f"i{n}.xml").write_text(f'<mujoco><include file="i{n + 1}.xml"/></mujoco>')
+    (folder / "arm.xml").write_text(edited((folder / "arm.xml").read_text(), WORLD, f'<include file="i0.xml"/>{WORLD}'))
+    with pytest.raises(SimulationError, match="includes more than 100 files"):
+        load_build(folder / "robot.yaml")
+
+
+@pytest.mark.parametrize("name", ["arm.xml", "m.stl"])
+def test_a_pipe_in_the_folder_is_not_waited_for(folder, name):
+    xml = edited((folder / "arm.xml").read_text(), WORLD, f'<asset><mesh name="m" file="m.stl"/></asset>{WORLD}')
+    (folder / "arm.xml").write_text(xml)
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    with pytest.raises(SimulationError, match="no regular file"):
+        load_build(folder / "robot.yaml")

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
-from xml.etree.ElementTree import Element, SubElement
+from xml.etree.ElementTree import Element, SubElement, TreeBuilder
 
 from quartet_simulation.errors import ModelFileError
 
@@ -21,6 +21,13 @@ SUFFIXES = (".xml", ".mjcf", ".urdf")
 MESHES = (".stl", ".obj", ".msh")
 MOST_BYTES = 100_000_000
 """Of a model with all that it names."""
+MOST_ELEMENTS = 20_000
+"""Of a model with its included files; arms have some hundreds."""
+MOST_LEVELS = 100
+REPEATING = ("replicate", "composite", "flexcomp", "hfield")
+"""Elements of MJCF that become any number of parts."""
+UNUSED = ("size", "custom", "sensor", "keyframe", "texture", "skin", "layer")
+"""Elements of MJCF that say nothing about the arm; some of them order memory by the gigabyte."""
 _ROOT = "the model's root"
 """Link that is put before the first one of a URDF, which MuJoCo would otherwise make part of the world."""
 
@@ -72,6 +79,33 @@ def _find(model: str, folder: Path) -> tuple[Path, Path]:
     return root, root / rest
 
 
+class _Builder(TreeBuilder):
+    """Builds a tree of bounded depth, without entities. Raises ModelFileError from within the parser."""
+
+    def __init__(self, path: Path, left: int) -> None:
+        super().__init__()
+        self._path, self._depth, self.left = path, 0, left
+
+    def doctype(self, *_: object) -> None:
+        """Refuse it: also in an encoding in which no search of the bytes finds it."""
+        raise ModelFileError(f"{self._path} has a document type or entities; leave them out")
+
+    def start(self, tag: str, attrs: dict[str, str], /) -> Element:
+        """Begin an element."""
+        self._depth += 1
+        self.left -= 1
+        if self._depth > MOST_LEVELS:
+            raise ModelFileError(f"{self._path} is nested deeper than {MOST_LEVELS} levels")
+        if self.left < 0:
+            raise ModelFileError(f"{self._path} and what it includes have more than {MOST_ELEMENTS} elements")
+        return super().start(tag, attrs)
+
+    def end(self, tag: str, /) -> Element:
+        """End an element."""
+        self._depth -= 1
+        return super().end(tag)
+
+
 class _Reader:
     """Reads one model; `root` is the folder that nothing leaves."""
 
@@ -79,15 +113,17 @@ class _Reader:
         self._root, self.found = root, found
         self._read: set[Path] = set()
         self._bytes = 0
+        self._left = MOST_ELEMENTS
 
     def parse(self, path: Path) -> Element:
         text = self._open(path, path.name)
-        if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
-            raise ModelFileError(f"{path} has a document type or entities; leave them out")
+        builder = _Builder(path, self._left)
         try:
-            return ElementTree.fromstring(text)
+            tree: Element = ElementTree.fromstring(text, ElementTree.XMLParser(target=builder))
         except (ElementTree.ParseError, ValueError, LookupError) as error:
             raise ModelFileError(f"{path} is not XML: {error}") from error
+        self._left = builder.left
+        return tree
 
     def _open(self, path: Path, named: str) -> bytes:
         """Return what a file holds, which the model calls `named`."""
@@ -95,6 +131,9 @@ class _Reader:
             resolved = path.resolve()
             if not resolved.is_relative_to(self._root):
                 raise ModelFileError(f"{self.found.path} names '{named}', which is outside of {self._root}")
+            if resolved.exists() and not resolved.is_file():
+                # A pipe would be waited for, a device has no end.
+                raise ModelFileError(f"{self.found.path} names '{named}', which is no regular file")
             self._bytes += resolved.stat().st_size
             if self._bytes > MOST_BYTES:
                 raise ModelFileError(
@@ -144,6 +183,8 @@ class _Reader:
                 if path in self._read:
                     raise ModelFileError(f"{self.found.path} includes '{named}' more than once")
                 self._read.add(path)
+                if len(self._read) > MOST_LEVELS:
+                    raise ModelFileError(f"{self.found.path} includes more than {MOST_LEVELS} files")
                 part = self.parse(path) if path.is_relative_to(self._root) else self._outside(named)
                 self._include(part, path.parent)
                 parent[index : index + 1] = list(part)
@@ -153,9 +194,14 @@ class _Reader:
 
     @staticmethod
     def _leave_out(tree: Element) -> None:
-        """Take away what is not used: textures, and skins."""
+        """Take away what is not used. Raises ModelFileError for what becomes any number of parts."""
         for parent in list(tree.iter()):
-            for child in [child for child in parent if child.tag in ("texture", "skin", "layer")]:
+            if parent.get("builtin") and parent.tag == "mesh":
+                raise ModelFileError(f"the mesh '{parent.get('name', '')}' is built in; give it as a file of a mesh")
+            if parent.tag in REPEATING and "file" not in parent.attrib:
+                raise ModelFileError(f"<{parent.tag}> makes parts by number; write each part of the arm out")
+            parent.attrib.pop("actdim", None)
+            for child in [child for child in parent if child.tag in UNUSED]:
                 parent.remove(child)
             if parent.tag == "material":
                 parent.attrib.pop("texture", None)

@@ -69,7 +69,7 @@ def compiled(file: ModelFile) -> tuple[mujoco.MjModel, mujoco.MjData]:
     """Return model and data of a model file in its reference configuration. Raises ModelFileError."""
     try:
         model = mujoco.MjSpec.from_string(file.xml, assets=file.assets).compile()
-    except (ValueError, TypeError, mujoco.FatalError) as error:
+    except (ValueError, TypeError, RuntimeError, MemoryError, mujoco.FatalError) as error:
         reason = " ".join(str(error).split()).removeprefix("Error: ")
         raise ModelFileError(f"MuJoCo cannot use {file.path}: {reason}") from error
     data = mujoco.MjData(model)
