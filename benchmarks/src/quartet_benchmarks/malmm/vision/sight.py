@@ -110,6 +110,9 @@ class Sight:
         self._sensors, self._catalogue, self._robot = sensors, catalogue, robot
         self._segmenter = ColourShapeSegmenter(catalogue, stacked=True, reference=TABLE)
         self._names = [entry.name for entry in catalogue.entries if entry.name != TABLE]
+        self._colours = {
+            entry.name: colour_of(entry.appearance.colours[0]) for entry in catalogue.entries if entry.name != TABLE
+        }
         self._only_ones = {entry.name for entry in catalogue.entries if entry.kind != "object"}
         self._vessels = {entry.name for entry in catalogue.entries if entry.appearance.shape in ("bowl", "container")}
         self._memory: PoseMemory[Seen] = PoseMemory()
@@ -506,9 +509,13 @@ class Sight:
         return True
 
     def _looks_like_too(self, name: str) -> str | None:
-        """Return what else a thing has looked like in so many pictures that it may be that; None without such."""
-        own, votes = self.things[name].kind, self._votes.get(name, Counter())
-        other = max((kind for kind in votes if kind != own), key=lambda kind: votes[kind], default=None)
+        """Return what else a thing has looked like in so many pictures that it may be that; None without such.
+
+        Things of one colour that look alike are taken for each other (`_alike`): what counts is another colour.
+        """
+        own, votes = self.things[name], self._votes.get(name, Counter())
+        others = [kind for kind in votes if kind != own.kind and self._colours[kind] != own.colour]
+        other = max(others, key=lambda kind: votes[kind], default=None)
         return other if other is not None and votes[other] >= DOUBT_SHARE * votes.total() else None
 
     def _new_name(self, kind: str) -> str | None:
