@@ -1,7 +1,6 @@
 """The toolbox against real MCP servers over streamable HTTP."""
 
 import asyncio
-import contextlib
 import socket
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +14,7 @@ from quartet_agent_runtime import _toolbox as toolbox
 from quartet_agent_runtime._server import MAX_TOOL_PAGES, Server
 from quartet_agent_runtime.errors import ServerUnavailableError
 from quartet_benchmarks.chaos.tcp_proxy import TcpProxy
-from support.http_server import serve_app
+from support.http_server import ENDLESS_BYTES, serve_app, serve_endless_answers
 
 PATIENCE_S = 60.0
 """For calls that come back, however busy the machine is."""
@@ -122,27 +121,15 @@ async def test_a_server_that_is_down_is_named_with_the_remedy(free_port, progres
 async def test_an_answer_without_end_is_given_up(progress, monkeypatch):
     """A server that was taken over must not fill the memory of those who call it."""
     monkeypatch.setattr("quartet_agent_runtime._server.MAX_EVENT_BYTES", 1024 * 1024)
-    chunk, most, sent = b" " * 65536, 64 * 1024 * 1024, []
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
-        sent.append(0)
-        with contextlib.suppress(ConnectionError):
-            while sent[-1] < most:
-                writer.write(chunk)
-                await writer.drain()
-                sent[-1] += len(chunk)
-        writer.close()
-
-    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
-        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
-        async with Toolbox({"arm": url}, "g", ["arm__add"], PATIENCE_S) as tools:
-            outcome = await tools.call("arm__add", {"a": 1}, progress)
+    async with (
+        serve_endless_answers() as (url, sent),
+        Toolbox({"arm": f"{url}/mcp"}, "g", ["arm__add"], PATIENCE_S) as tools,
+    ):
+        outcome = await tools.call("arm__add", {"a": 1}, progress)
     assert outcome.error_code == "SERVER_UNAVAILABLE"
     # What the operating system holds of a connection comes on top.
     assert sent
-    assert max(sent) < most / 2
+    assert max(sent) < ENDLESS_BYTES / 2
 
 
 async def test_a_list_of_tools_without_end_is_given_up(progress):

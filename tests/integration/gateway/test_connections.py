@@ -1,6 +1,5 @@
 """Connections to providers that lead nowhere."""
 
-import asyncio
 import contextlib
 import socket
 
@@ -8,10 +7,10 @@ import httpx
 import pytest
 
 from quartet_gateway import AGENTS, connections
+from support.http_server import ENDLESS_BYTES, serve_endless_answers
 
 pytestmark = pytest.mark.filterwarnings("ignore:Item .* on TypedDict class:UserWarning")
 WAITING = 16
-ENDLESS_BYTES = 64 * 1024 * 1024
 
 
 @pytest.fixture
@@ -29,65 +28,40 @@ def nowhere():
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
 
 
+def with_fallback(gateway, provider, model, url):
+    """Return a gateway whose agents have `model` at `url`, and the provider where that fails."""
+    return gateway(
+        {
+            "models": {
+                "main": {"model": model, "api_base": url, "api_key_env": "MAIN_KEY"},
+                "second": {"model": "hosted_vllm/double", "api_base": provider.url},
+            },
+            "agents": {agent: {"model": "main", "fallbacks": ["second"]} for agent in AGENTS},
+            "retries": {"timeout_s": 60, "total_s": 60},
+        },
+        env={"MAIN_KEY": "sk-0123456789abcdef"},
+    )
+
+
 @pytest.mark.parametrize("family", ["hosted_vllm", "openai", "anthropic"])
 async def test_a_provider_that_cannot_be_reached_leaves_time_for_its_fallback(
     gateway, provider, nowhere, monkeypatch, family
 ):
     """A try may last as long as all of the request; making a connection may not."""
     monkeypatch.setattr(connections, "CONNECT_S", 0.1)
-    made = gateway(
-        {
-            "models": {
-                "main": {"model": f"{family}/nowhere", "api_base": nowhere, "api_key_env": "MAIN_KEY"},
-                "second": {"model": "hosted_vllm/double", "api_base": provider.url},
-            },
-            "agents": {agent: {"model": "main", "fallbacks": ["second"]} for agent in AGENTS},
-            "retries": {"timeout_s": 60, "total_s": 60},
-        },
-        env={"MAIN_KEY": "sk-0123456789abcdef"},
-    )
+    made = with_fallback(gateway, provider, f"{family}/nowhere", nowhere)
     response = await made.ask()
     assert response.status_code == 200, response.text
     assert response.json()["quartet"]["model"] == "hosted_vllm/double"
 
 
-@pytest.fixture
-async def endless():
-    """Address of a provider whose answers have no end, and the bytes sent of each."""
-    sent: list[int] = []
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
-        sent.append(0)
-        with contextlib.suppress(ConnectionError):
-            while sent[-1] < ENDLESS_BYTES:
-                writer.write(b" " * 65536)
-                await writer.drain()
-                sent[-1] += 65536
-        writer.close()
-
-    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
-        yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1", sent
-
-
 @pytest.mark.parametrize("family", ["hosted_vllm", "openai", "anthropic", "ollama_chat"])
-async def test_an_answer_without_end_is_given_up(gateway, provider, endless, monkeypatch, family):
+async def test_an_answer_without_end_is_given_up(gateway, provider, monkeypatch, family):
     """A provider that was taken over must not fill the memory of the process that holds the keys of all."""
     monkeypatch.setattr(connections, "MOST_BYTES", 1024 * 1024)
-    url, sent = endless
-    made = gateway(
-        {
-            "models": {
-                "main": {"model": f"{family}/endless", "api_base": url, "api_key_env": "MAIN_KEY"},
-                "second": {"model": "hosted_vllm/double", "api_base": provider.url},
-            },
-            "agents": {agent: {"model": "main", "fallbacks": ["second"]} for agent in AGENTS},
-            "retries": {"timeout_s": 60, "total_s": 60},
-        },
-        env={"MAIN_KEY": "sk-0123456789abcdef"},
-    )
-    response = await made.ask()
+    async with serve_endless_answers() as (url, sent):
+        made = with_fallback(gateway, provider, f"{family}/endless", f"{url}/v1")
+        response = await made.ask()
     assert response.status_code == 200, response.text
     assert response.json()["quartet"]["model"] == "hosted_vllm/double"
     # What the operating system holds of a connection comes on top.

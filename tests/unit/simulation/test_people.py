@@ -9,6 +9,7 @@ from quartet_simulation.errors import UnknownNameError, WorldFileError
 from quartet_simulation.navigation.costmap import PERSON_MARK
 from quartet_simulation.navigation.planner import PathPlanner
 from quartet_simulation.simulation import Simulation
+from quartet_simulation.world_tool.generate import generate
 from quartet_simulation.worlds import FILES
 from quartet_simulation.worlds.load import load_world
 from quartet_simulation.worlds.person import AWAY
@@ -119,15 +120,19 @@ def test_a_person_whose_way_a_robot_waits_in_goes_another_one(inhabited):
     assert inhabited.truth()["person_contacts"] == []
 
 
-def test_who_has_gone_aside_leaves_room_for_a_robot_that_keeps_away_from_them(inhabited):
-    """A robot marks a person wider than they are."""
-    people, entries = inhabited._people, [area.entry[:2] for area in inhabited.world.areas]
-    spots = people._aside("kitchen door")
-    assert spots
+def test_who_has_gone_aside_leaves_room_for_a_robot_that_keeps_away_from_them(tmp_path):
+    """A robot marks a person wider than they are; in this home a spot had room for the person alone."""
+    (tmp_path / "world.yaml").write_text(generate(546746187))
+    sim = Simulation(str(tmp_path), 0, sensors="clean")
+    people, entries = sim._people, [area.entry[:2] for area in sim.world.areas]
     planner = PathPlanner(people._driven)
-    for spot in spots:
-        people._driven.mark({"person": (*spot, PERSON_MARK)})
-        assert all(planner.plan(entries[0], entry) is not None for entry in entries[1:]), spot
+    for door in sim.world.doors:
+        spots = people._aside(door)
+        assert spots, door
+        for spot in spots:
+            people._driven.mark({"person": (*spot, PERSON_MARK)})
+            assert all(planner.plan(entries[0], entry) is not None for entry in entries[1:]), (door, spot)
+    sim.close()
 
 
 def test_a_push_against_a_person_is_counted_in_the_physics(inhabited):

@@ -40,7 +40,8 @@ A camera that hangs 3 mm and 0.3 degrees beside where it was meant to be sees a 
 the size is twice the distance of that face. The fingers know nothing of cameras.
 """
 _OPEN_SHARE = 0.95
-"""Fingers that are apart by more than this share of their stroke are open."""
+"""Fingers that are apart by more than this share of their stroke hold nothing: the widest thing that is grasped leaves
+Gripper.side_clearance_m on both sides."""
 _PLAUSIBLE = 0.1
 """Least agreement in size of a candidate."""
 _DISPUTED = 0.6

@@ -420,7 +420,7 @@ class Sight:
             name = names.get(at)
             if name is None:
                 rival = self._in_its_place(one, found, names)
-                if rival is None or (rival not in names.values() and self._is_rather(rival, one)):
+                if rival is None or (rival not in names.values() and self._outvote(rival, one)):
                     name = self._new_name(one.kind)
             if name is not None:
                 self._vote(name, one)
@@ -493,8 +493,8 @@ class Sight:
         """Count what a thing looks like in a picture; the wrist's camera, which is nearer, has two votes."""
         self._votes.setdefault(name, Counter())[one.kind] += ARM_VOTES if one.camera == "arm" else 1
 
-    def _is_rather(self, name: str, one: Seen) -> bool:
-        """Count that a thing looks like another one; return whether it mostly has, so that its name is taken back."""
+    def _outvote(self, name: str, one: Seen) -> bool:
+        """Count a vote for a thing to be another one; take its name back and return True once most votes say so."""
         known = self.things.get(name)
         if known is None or not _alike_in_size(one, known):
             return False
