@@ -25,6 +25,7 @@ from quartet_site import load_robot, load_site
 HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
 SITE, ROBOT = load_site(HOME / "site.yaml"), load_robot(HOME / "robot.yaml")
 ABOVE = {"frame_id": "base_footprint", "position": [0.6, 0.0, 0.9], "orientation": [1.0, 0.0, 0.0, 0.0]}
+GRASP = {**ABOVE, "position": [0.6, 0.0, 0.7]}
 DRIVE, STRAIGHT, MOVE = "nav2__navigate_to_pose", "moveit__plan_cartesian_path", "moveit__plan_and_execute"
 TUCKED = dict(zip(ROBOT.arm.joints, ROBOT.arm.named_states[ROBOT.arm.transit_state], strict=True))
 
@@ -35,9 +36,11 @@ class Played(RequestContext):
 
     says: dict[str, list[Any]] = field(default_factory=dict)
     called: list[str] = field(default_factory=list)
+    given: list[dict[str, Any]] = field(default_factory=list)
 
     async def outcome(self, tool: str, *, timeout_s: float | None = None, **given: Any) -> ToolOutcome:
         self.called.append(tool)
+        self.given.append(given)
         answers = self.says.get(tool, [])
         answer = (answers.pop(0) if len(answers) > 1 else answers[0]) if answers else {}
         return failure(answer, "so it is") if isinstance(answer, str) else ToolOutcome({"ok": True, **answer})
@@ -108,6 +111,18 @@ async def test_a_motion_that_failed_is_made_once_more_where_that_can_help(code: 
     assert not (await arm.straight(Pose3D.model_validate(ABOVE))).ok
     assert check.called.count(STRAIGHT) == calls
     assert check.called.count("moveit__clear_planning_scene") == calls - 1
+
+
+async def test_what_stopped_the_hand_is_left_straight_up_and_not_pushed_again() -> None:
+    """The arm would push a box over that the planner did not see."""
+    arm, check = arm_over({STRAIGHT: ["EXECUTION_FAILED", {}]})
+    with pytest.raises(GaveUpError) as end:
+        await arm.down(Pose3D.model_validate(GRASP), Pose3D.model_validate(ABOVE), 0.4, "the can")
+    assert end.value.code == "PICK_PLAN_FAILED"
+    assert check.called == [STRAIGHT, STRAIGHT, MOVE]
+    down, up, tuck = check.given
+    assert (down["position"], up["position"], up["min_fraction"]) == (GRASP["position"], ABOVE["position"], 0.4)
+    assert tuck["target"] == {"state_name": ROBOT.arm.transit_state}
 
 
 async def test_what_is_held_and_cannot_be_lifted_straight_is_brought_to_transit() -> None:

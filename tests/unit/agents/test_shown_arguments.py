@@ -76,7 +76,14 @@ USED = {
 """Optional arguments that the courses must have come to."""
 FAULTS = {
     "orchestrator": ("NAV_TARGET_NOT_VISIBLE", "PICK_REACH_EXCEEDED", "PICK_PLAN_FAILED", "PLACE_REACH_EXCEEDED"),
-    "agent": ("OUT_OF_REACH", "PLANNING_FAILED", "TIMEOUT", "UNKNOWN_OBJECT_ID", "NO_OBJECTS_FOUND"),
+    "agent": (
+        "OUT_OF_REACH",
+        "PLANNING_FAILED",
+        "EXECUTION_FAILED",
+        "TIMEOUT",
+        "UNKNOWN_OBJECT_ID",
+        "NO_OBJECTS_FOUND",
+    ),
 }
 
 

@@ -366,6 +366,15 @@ def test_pick_that_cannot_be_planned_leaves_the_arm_in_transit(pick, robot, tool
     assert "close_gripper" not in steps(talk)
 
 
+def test_pick_leaves_what_stopped_the_hand_straight_up_and_does_not_push_it_again(pick, robot):
+    robot.fail("plan_cartesian_path", "EXECUTION_FAILED")
+    talk, report = pick()
+    assert report["error_code"] == "PICK_PLAN_FAILED"
+    down, up = (arguments for _, arguments in talk.made("moveit__plan_cartesian_path"))
+    assert down["position"][2] < up["position"][2]
+    assert "close_gripper" not in steps(talk)
+
+
 def test_pick_that_closes_on_nothing_looks_and_tries_once_more(pick, robot):
     empty = {"ok": True, "error_code": "NONE", "state": "EMPTY"}
     robot.say("get_grasp_state", empty, empty)
@@ -489,6 +498,15 @@ def test_place_that_cannot_be_planned_keeps_holding(place, robot, tool):
     talk, report = place()
     assert report["error_code"] == "PLACE_PLAN_FAILED"
     assert talk.calls[-2].arguments["target"] == {"state_name": "folded"}
+    assert "open_gripper" not in steps(talk)
+
+
+def test_place_leaves_what_stopped_the_hand_straight_up_still_holding(place, robot):
+    robot.fail("plan_cartesian_path", "EXECUTION_FAILED")
+    talk, report = place()
+    assert report["error_code"] == "PLACE_PLAN_FAILED"
+    down, up = (arguments for _, arguments in talk.made("moveit__plan_cartesian_path"))
+    assert down["position"][2] < up["position"][2]
     assert "open_gripper" not in steps(talk)
 
 

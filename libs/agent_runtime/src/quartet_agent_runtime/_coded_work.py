@@ -1,5 +1,6 @@
 """What the code of several agents does in place of a model: questions asked again, motions made again, giving up."""
 
+from collections.abc import Set
 from typing import Any, TypeVar
 
 from quartet_agent_runtime._request_context import RequestContext
@@ -19,6 +20,8 @@ SAME_AGAIN = frozenset(
     {MoveitCode.OUT_OF_REACH, MoveitCode.INVALID_GROUP, MoveitCode.UNKNOWN_STATE, CommonCode.INVALID_PARAMETERS}
 )
 """Codes of a motion that would end in the same way again."""
+PUSHED = frozenset({MoveitCode.EXECUTION_FAILED})
+"""Codes of a straight motion on which something stopped the arm: most likely a thing that the planner did not see."""
 WITHDRAWN = frozenset({CommonCode.CANCELED, "NAVIGATION_CANCELED", *PolicyCode})
 """Codes after which nothing more is to be tried: a person or a rule has decided."""
 GRASP_LOOKS = 3
@@ -48,6 +51,8 @@ async def about(
 class CodedArm:
     """The arm in the hands of an agent's own code: a motion that fails is made once more, with a cleared scene.
 
+    A straight motion on which something stopped the arm is not: the arm would push it again.
+
     The methods raise GaveUpError(UNKNOWN) when a person or a rule took the robot away, and VerificationError as
     RequestContext.call does and where what a motion did is not known: it is not made again then.
     """
@@ -67,7 +72,18 @@ class CodedArm:
     async def straight(self, pose: Pose3D, min_fraction: float | None = None) -> ArmResult:
         """Bring the tool to `pose` in a straight line, or at least `min_fraction` (0 to 1) of the way."""
         least = {} if min_fraction is None else {"min_fraction": min_fraction}
-        return await self._move("moveit__plan_cartesian_path", **_target(pose), **least)
+        return await self._move("moveit__plan_cartesian_path", PUSHED, **_target(pose), **least)
+
+    async def down(self, pose: Pose3D, above: Pose3D, min_fraction: float | None, what: str) -> None:
+        """Bring the tool straight from `above` down to `pose`; where that fails, to transit, and raise GaveUpError.
+
+        What stopped the hand on its way is left as the hand came, straight up, before the arm swings: at least
+        `min_fraction` of the way.
+        """
+        moved = await self.straight(pose)
+        if moved.error_code in PUSHED:
+            await self.straight(above, min_fraction)
+        await self.towards(moved, what)
 
     async def up(self, pose: Pose3D, min_fraction: float | None, lower_by_m: float) -> ArmResult:
         """Bring the tool straight up to `pose`, or in any way where that is not possible."""
@@ -111,11 +127,11 @@ class CodedArm:
             if looks == 0 or (grasp.ok and grasp.state in {GraspState.HOLDING, GraspState.EMPTY}):
                 return grasp
 
-    async def _move(self, tool: str, **arguments: Any) -> ArmResult:
+    async def _move(self, tool: str, once: Set[str] = frozenset(), **arguments: Any) -> ArmResult:
         group = self._check.robot.arm.group
         moved = await self._check.call(ArmResult, tool, group=group, **arguments)
         end_unless_repeatable(moved, tool)
-        if moved.ok or moved.error_code in SAME_AGAIN:
+        if moved.ok or moved.error_code in SAME_AGAIN or moved.error_code in once:
             return moved
         await self._check.call(SceneResult, "moveit__clear_planning_scene")
         moved = await self._check.call(ArmResult, tool, group=group, **arguments)

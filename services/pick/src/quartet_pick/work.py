@@ -62,7 +62,7 @@ async def _grasp(check: RequestContext, arm: CodedArm, arguments: PickArguments)
             raise GaveUpError(PickCode.UNKNOWN, f"the gripper does not open: {code_and_message(opened)}")
         what = f"'{arguments.object_name}'"
         await arm.towards(await arm.above(pose.pre_grasp_pose, pose.pre_grasp_lower_by_m), what)
-        await arm.towards(await arm.straight(pose.grasp_pose), what)
+        await arm.down(pose.grasp_pose, pose.pre_grasp_pose, pose.lift_min_fraction, what)
         await arm.fingers("close_gripper")
         if (await arm.grasp()).state is GraspState.HOLDING:
             return pose

@@ -35,10 +35,13 @@ def straight_to(talk: Conversation, pose: Pose, min_fraction: float | None = Non
 
 
 def move(talk: Conversation, tool: str, arguments: dict[str, Any], say: str = "") -> Asking:
-    """One motion; if it fails the scene is cleared and it is tried once more."""
+    """One motion; if it fails the scene is cleared and it is tried once more.
+
+    Not a straight one on which something stopped the arm: it would be pushed again.
+    """
     result = yield Call(tool, arguments, say)
     final(result, tool)
-    if result.ok or result.code in {"OUT_OF_REACH", "INVALID_PARAMETERS"}:
+    if result.ok or result.code in {"OUT_OF_REACH", "INVALID_PARAMETERS"} or (tool == STRAIGHT and pushed(result)):
         return result
     if result.code == "TIMEOUT" and GRASP in talk.tools:
         # The outcome is not known: see what the gripper says before anything moves again.
@@ -47,6 +50,19 @@ def move(talk: Conversation, tool: str, arguments: dict[str, Any], say: str = ""
         final((yield Call(CLEAR, {})), CLEAR)
     result = yield Call(tool, arguments)
     final(result, tool)
+    return result
+
+
+def pushed(result: Result) -> bool:
+    """Whether something stopped the arm on its way."""
+    return result.code == "EXECUTION_FAILED"
+
+
+def straight_down(talk: Conversation, pose: Pose, above: Pose, min_fraction: float | None, say: str) -> Asking:
+    """A straight motion from `above` down to `pose`; what stops it is left as the hand came, straight up."""
+    result = yield from move(talk, STRAIGHT, straight_to(talk, pose), say)
+    if pushed(result):
+        yield from move(talk, STRAIGHT, straight_to(talk, above, min_fraction), "Something is in the way: up again.")
     return result
 
 

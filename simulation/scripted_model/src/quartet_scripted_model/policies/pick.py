@@ -7,11 +7,10 @@ from quartet_scripted_model.conversation import Conversation
 from quartet_scripted_model.language.names import words
 from quartet_scripted_model.policies.arm import (
     MOVE,
-    STRAIGHT,
     grasp_state,
     gripper,
     move,
-    straight_to,
+    straight_down,
     straight_up,
     to_pose,
     transit,
@@ -66,7 +65,10 @@ def _grasp(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:
             raise GiveUpError("UNKNOWN", f"The gripper does not open ({why(opened)}).")
         above = to_pose(talk, pose.get("pre_grasp_pose"), pose.get("pre_grasp_lower_by_m"))
         yield from _motion(talk, move(talk, MOVE, above, "To the pre-grasp pose."))
-        yield from _motion(talk, move(talk, STRAIGHT, straight_to(talk, pose.get("grasp_pose")), "Straight down."))
+        down = straight_down(
+            talk, pose.get("grasp_pose"), pose.get("pre_grasp_pose"), pose.get("lift_min_fraction"), "Straight down."
+        )
+        yield from _motion(talk, down)
         final((yield Call(CLOSE, talk.fit(CLOSE))), CLOSE)
         if (yield from grasp_state(talk)).get("state") == "HOLDING":
             return pose

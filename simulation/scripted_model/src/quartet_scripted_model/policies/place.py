@@ -7,11 +7,10 @@ from quartet_scripted_model.conversation import Conversation
 from quartet_scripted_model.language.names import is_floor, named
 from quartet_scripted_model.policies.arm import (
     MOVE,
-    STRAIGHT,
     grasp_state,
     gripper,
     move,
-    straight_to,
+    straight_down,
     straight_up,
     to_pose,
     transit,
@@ -54,10 +53,12 @@ def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
     drop = yield from _drop_pose(talk, _known_target(talk, target))
     above, lower_by = drop.get("pre_place_pose"), drop.get("pre_place_lower_by_m")
     yield from _motion(talk, move(talk, MOVE, to_pose(talk, above, lower_by), "Above the place."))
-    yield from _motion(talk, move(talk, STRAIGHT, straight_to(talk, drop.get("place_pose")), "Down to the release."))
+    retract = drop.get("retract_min_fraction")
+    down = straight_down(talk, drop.get("place_pose"), above, retract, "Down to the release.")
+    yield from _motion(talk, down)
     opened = yield from gripper(talk, OPEN, "Release.")
     let_go = yield from _let_go(talk, held, opened)
-    yield from straight_up(talk, above, drop.get("retract_min_fraction"), lower_by, "Retract.")
+    yield from straight_up(talk, above, retract, lower_by, "Retract.")
     seen = yield from _sees(talk, held, "arm", "Look down at what was placed.")
     yield from transit(talk, "PLACE_PLAN_FAILED", f"{let_go} ")
     if (yield from grasp_state(talk)).get("state") == "HOLDING":
