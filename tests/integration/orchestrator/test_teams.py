@@ -170,6 +170,30 @@ async def test_a_robot_that_is_done_goes_on_while_the_other_still_works(two, wor
     assert status.usage.turns > sum(turn.usage.turns for turn in of_kind(events, "team_turn")), "of all errands"
 
 
+async def test_who_is_on_the_way_to_park_stops_when_the_last_errand_has_ended(two, working, agents, eventually):
+    """A way that others stand in would hold up the task for a minute or two after all is done."""
+
+    async def never_parks(agents, delivery):
+        parks = delivery.request.arguments.object_name == PARKING
+        return await agents.until_canceled(agents, delivery) if parks else agents.OK
+
+    go = agents.hold("pick")
+    agents.answers["approach"] = [never_parks] * 5
+    async with two() as client:
+        task_id = await client.submit(SENTENCE, team="cmas")
+        await eventually(lambda: PARKING in [asked["object_name"] for _, asked in agents.calls])
+        go.set()
+        status = await client.until_state(task_id, *ENDED)
+        steps = of_kind(await client.events(task_id), "team_step")
+        ends = {
+            action: (await client.status(step.tasks[robot])).state
+            for step in steps
+            for robot, action in step.plan.items()
+        }
+    assert (status.state, moved(status)) == (State.SUCCEEDED, BOTH), status.report
+    assert [state for action, state in ends.items() if action.startswith("park(")] == [State.CANCELED]
+
+
 async def test_the_team_knows_which_robots_have_picked_up_their_thing(two, working, agents, eventually, redis_url):
     """The estimate of when a robot will be free stands on it."""
     pick, place = agents.hold("pick", "pick"), agents.hold("place", "place")

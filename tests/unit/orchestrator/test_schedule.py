@@ -145,3 +145,14 @@ def test_a_robot_that_would_meet_all_others_does_not_wait_for_one_of_them():
     assert Scheduler({"ada": Worker((0, 0)), **others}, jobs).best().end_s == pytest.approx(
         jobs["there"].duration(WAYS, (0, 0)) + ENCOUNTER_S
     )
+
+
+def test_an_errand_is_not_left_to_a_robot_at_work_that_would_meet_the_same_robot_there():
+    """cy comes to where ada stands, whoever has an errand there: bob, who is at work, would meet cy as well."""
+    workers = {
+        "ada": Worker((0, 0)),
+        "bob": Worker((4, 8), Course(8.0)),
+        "cy": Worker(None, Course(90.0, visits=(("bedroom", 15.0, 60.0),))),
+    }
+    jobs = {"here": Job((0, 0), (4, 0), "bedroom", "kitchen"), "away": Job((0, 8), (4, 8), "hall", "hall")}
+    assert Scheduler(workers, jobs).best().queues == {"ada": ("here",), "bob": ("away",), "cy": ()}

@@ -40,9 +40,9 @@ class Course:
     """Where the visits are, as far as that is known."""
 
 
-def course(ways: Ways, at: Point | None, stops: Sequence[Stop]) -> Course:
-    """Return the course of a robot that stands at `at` and works at these stops, one after the other."""
-    now, drives, visits, stays = 0.0, list[Drive](), list[Visit](), list[Stay]()
+def course(ways: Ways, at: Point | None, stops: Sequence[Stop], begin_s: float = 0.0) -> Course:
+    """Return the course of a robot that is at `at` at `begin_s` and works at these stops, one after the other."""
+    now, drives, visits, stays = begin_s, list[Drive](), list[Visit](), list[Stay]()
     for stop in stops:
         arrival = now + ways.seconds(at, stop.at)
         if at is not None and stop.at is not None and arrival > now:

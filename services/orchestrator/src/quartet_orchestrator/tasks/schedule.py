@@ -34,7 +34,7 @@ MOST_TRIED = 5_000
 Queues = dict[str, tuple[str, ...]]
 """Errands of each robot, in order."""
 Begun = tuple[str, str]
-"""A robot and the job that it begins now; '' for what it does already."""
+"""A robot and the job that it begins when it is free; '' for what it does already."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class Job:
             return (place,)
         return Stop(self.start, self.start_area, PICK_S), place
 
-    def course(self, ways: Ways, at: Point | None, robot: str = "") -> Course:
-        """Return the course of a robot that stands at `at` and begins it now."""
-        return course(ways, at, self.stops(robot))
+    def course(self, ways: Ways, at: Point | None, robot: str = "", begin_s: float = 0.0) -> Course:
+        """Return the course of a robot that is at `at` and begins it at `begin_s`."""
+        return course(ways, at, self.stops(robot), begin_s)
 
     def duration(self, ways: Ways, at: Point | None, robot: str = "") -> float:
         """Return how long a robot that stands at `at` needs for it [s]."""
@@ -205,14 +205,11 @@ class Scheduler:
         return self._end(queues) + DRIVE_WEIGHT * work + self._meetings(queues)
 
     def _end(self, queues: Queues) -> float:
-        """Return when all is done [s], with the longest delay by two robots that meet on the ways that begin now.
+        """Return when all is done [s], with the longest delay by two robots that soon meet on their ways.
 
         The longest, not the sum: robots wait at the same time, and an errand that is put off may meet somebody, too.
         """
-        begun = list(self._begun(queues).items())
-        busy = [(robot, "") for robot, worker in self._workers.items() if worker.ready_s > 0]
-        pairs = [*combinations(begun, 2), *product(begun, busy)]
-        delay = max((max(self.delays(one, other)) for one, other in pairs), default=0.0)
+        delay = max((max(self.delays(one, other)) for one, other in self._soon_together(queues)), default=0.0)
         return max((self._time(robot, queue) for robot, queue in queues.items()), default=0.0) + delay
 
     def _begun(self, queues: Queues) -> dict[str, str]:
@@ -223,23 +220,31 @@ class Scheduler:
             if queue and self._workers[robot].ready_s <= 0 and robot not in self._waits_until
         }
 
+    def _soon_together(self, queues: Queues) -> Iterator[tuple[Begun, Begun]]:
+        """What two robots do soon, pair by pair: their jobs of now, and the first ones of those that are at work.
+
+        Without these, an errand would be left to a robot at work only because then nobody asks whom that one meets.
+        """
+        soon = [(robot, "") for robot, worker in self._workers.items() if worker.ready_s > 0]
+        soon += [(robot, queue[0]) for robot, queue in queues.items() if queue and robot not in self._waits_until]
+        return (pair for pair in combinations(soon, 2) if pair[0][0] != pair[1][0] and any(job for _, job in pair))
+
     def _meetings(self, queues: Queues) -> float:
-        """Return what it costs that robots begin in each other's areas, or may not begin so at all [s]."""
+        """Return what it costs that robots are soon in each other's areas, or may not begin so at all [s]."""
         free = self._begun(queues)
         cost = sum(IMPOSSIBLE_S for robot, job in free.items() if not self._may(robot, job))
         cost += sum(IMPOSSIBLE_S for one, other in combinations(free.values(), 2) if not self._together(one, other))
-        visited = [self._course(robot, job).visits for robot, job in free.items()]
-        busy = [worker.busy.visits for worker in self._workers.values() if worker.ready_s > 0]
-        pairs = [*combinations(visited, 2), *product(visited, busy)]
+        pairs = [(self._course(*one).visits, self._course(*other).visits) for one, other in self._soon_together(queues)]
         meetings = [min(MEETING_MOST_S, meeting_s(one, other)) for one, other in pairs]
         return cost + max(meetings, default=0.0) + MEETING_WEIGHT * sum(meetings)
 
     def _course(self, robot: str, job: str) -> Course:
-        """Return the course of a job that a robot begins now; '' is what it does already."""
+        """Return the course of a job that a robot begins when it is free; '' is what it does already."""
+        worker = self._workers[robot]
         if not job:
-            return self._workers[robot].busy
+            return worker.busy
         if (robot, job) not in self._courses:
-            self._courses[robot, job] = self._jobs[job].course(self._ways, self._workers[robot].at, robot)
+            self._courses[robot, job] = self._jobs[job].course(self._ways, worker.at, robot, worker.ready_s)
         return self._courses[robot, job]
 
     def _may(self, robot: str, job: str) -> bool:
