@@ -55,6 +55,9 @@ class Played(RequestContext):
     waited: list[float] = field(default_factory=list)
     lost_after: frozenset[int] = frozenset()
     """After which numbers of waits the robot is not localised."""
+    yaw: float = 0.0
+    sees: Any = lambda x, y: False
+    """Whether the object that is asked for is seen from a point; it is 1.2 m ahead then."""
 
     @property
     def waits(self) -> int:
@@ -72,13 +75,15 @@ class Played(RequestContext):
             if self.blocked_drives:
                 self.blocked_drives -= 1
                 return failed("CONTROLLER_FAILED_TO_MAKE_PROGRESS")
-            self.here = given["x"], given["y"]
+            self.here, self.yaw = (given["x"], given["y"]), given["yaw"]
             return ToolOutcome({"ok": True})
         if tool == "nav2__wait":
             self.waited.append(given["seconds"])
             return ToolOutcome({"ok": True, "waited_s": given["seconds"]})
         if tool == "perception__detect_objects":
-            return ToolOutcome({"ok": True, "detections": []})
+            seen = {"label": "red coke can", "score": 0.9, "box_xyxy": [0, 0, 9, 9], "camera": given["camera"]}
+            there = [{**seen, "position_base": [1.2, 0.0, 0.9]}] if self.sees(*self.here) else []
+            return ToolOutcome({"ok": True, "detections": there})
         if tool in {"nav2__spin_robot", "nav2__drive_on_heading"}:
             return ToolOutcome({"ok": True})
         if tool == "moveit__get_current_pose":
@@ -88,7 +93,7 @@ class Played(RequestContext):
         assert tool == "nav2__get_robot_pose"
         if self.waits in self.lost_after:
             return ToolOutcome({"ok": False, "error_code": "TRANSFORM_UNAVAILABLE", "message": "not localised"})
-        return ToolOutcome({"ok": True, "pose": {"x": self.here[0], "y": self.here[1], "yaw": 0.0}})
+        return ToolOutcome({"ok": True, "pose": {"x": self.here[0], "y": self.here[1], "yaw": self.yaw}})
 
 
 def failed(name: str) -> ToolOutcome:
@@ -128,6 +133,27 @@ async def test_a_place_before_which_something_stands_is_looked_at_from_beside():
     closed = check(shut=lambda x, y, _: True, why="PLANNER_NO_VALID_PATH")
     await visit(closed, target)
     assert closed.asked <= len([*SITE.surfaces, *SITE.containers])
+
+
+@pytest.mark.parametrize(
+    ("kind", "left_s", "found"), [("object", 600.0, True), ("surface", 600.0, False), ("object", 55.0, False)]
+)
+async def test_what_something_else_hides_is_looked_for_from_the_sides(kind, left_s, found):
+    """A can behind a carton on the counter; where a place is looked for, or time is short, nobody looks again."""
+    stand = COUNTER.approach
+    can = stand.x + 1.2 * math.cos(stand.yaw), stand.y + 1.2 * math.sin(stand.yaw)
+
+    def aside(x, y):
+        turned = math.atan2(y - can[1], x - can[0]) - stand.yaw - math.pi
+        return abs(math.remainder(turned, 2 * math.pi)) > math.radians(40)
+
+    # Nav2 has no path to the other places of the kitchen.
+    nav2 = check(left_s=left_s, shut=lambda x, y, _: math.dist((x, y), can) > 1.25, here=(stand.x, stand.y))
+    nav2.sees = lambda x, y: math.dist((x, y), can) < 1.25 and aside(x, y)
+    sight = await visit(nav2, Target("red coke can", KITCHEN, kind, 0.7, None))
+    assert (sight is not None) == found
+    if sight is not None:
+        assert sight.centre == pytest.approx(can, abs=0.01)
 
 
 async def test_an_area_into_which_no_way_is_free_is_told_as_closed():

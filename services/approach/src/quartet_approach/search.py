@@ -5,7 +5,7 @@ import math
 from quartet_agent_runtime import RequestContext
 from quartet_approach.geometry import facing, to_map, wrap
 from quartet_approach.target import Sight, Target, look
-from quartet_approach.traffic import drive_if_open
+from quartet_approach.traffic import LEAST_LEFT_S, drive_if_open
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.nav2 import MotionResult
 
@@ -16,6 +16,11 @@ AHEAD_M = 1.2
 """What is seen from the pose of a place is about so far ahead of it [m]."""
 BESIDE_DEG = (35, -35, 70, -70)
 """Directions from which it is looked at where something stands in that pose."""
+MAX_SIDES = 6
+"""Looks past what may hide the target from the poses of places."""
+PAST_DEG = ((70, 50), (-70, -50))
+"""Directions of these looks, to each side the first that is free: a can behind a carton shows half of itself at 70
+degrees, a quarter at 50."""
 OCCUPIED = "GOAL_OCCUPIED"
 """How Nav2's code ends where something stands in a pose."""
 
@@ -43,7 +48,10 @@ async def _spin(check: RequestContext, target: Target) -> Sight | None:
 
 
 async def visit(check: RequestContext, target: Target) -> Sight | None:
-    """Look from before each surface and container of the area, first the target itself, then the nearest."""
+    """Look from before each surface and container of the area, first the target itself, then the nearest.
+
+    An object that is not seen from there may stand behind something else, so it is looked for from the sides, too.
+    """
     site, here = check.site, await check.pose()
     places = [place for place in [*site.surfaces, *site.containers] if place.area == target.area.name]
     poses = [
@@ -52,19 +60,47 @@ async def visit(check: RequestContext, target: Target) -> Sight | None:
         if place.approach is not None
     ]
     seen: list[Pose2D] = [Pose2D(x=target.area.entry.x, y=target.area.entry.y, yaw=target.area.entry.yaw)]
-    for pose in poses if target.place else sorted(poses, key=lambda p: math.dist((p.x, p.y), (here.x, here.y))):
+    if target.place is None:
+        poses.sort(key=lambda pose: math.dist((pose.x, pose.y), (here.x, here.y)))
+    for pose in poses:
         if len(seen) > MAX_VIEWPOINTS or any(_alike(pose, other) for other in seen):
             continue
         seen.append(pose)
         if not await _stand_to_see(check, target, pose):
             continue
-        if sight := await look(check, target):
+        if sight := await _look_twice(check, target):
             return sight
-        # Something flat or small may be recognised only from nearer.
-        await check.call(MotionResult, "nav2__drive_on_heading", distance=NEARER_M)
-        if sight := await look(check, target):
-            return sight
+    return await _past(check, target, poses) if target.kind == "object" else None
+
+
+async def _past(check: RequestContext, target: Target, poses: list[Pose2D]) -> Sight | None:
+    """Look at what is seen from these poses from the sides, while there is time."""
+    sides = [[_from_side(pose, degrees) for degrees in side] for pose in poses for side in PAST_DEG]
+    seen: list[Pose2D] = []
+    for side in sides:
+        free = [one for one in side if target.holds((one.x, one.y)) and not any(_alike(one, other) for other in seen)]
+        if len(seen) == MAX_SIDES or check.left_s < LEAST_LEFT_S:
+            break
+        for pose in free:
+            if not await drive_if_open(check, pose):
+                seen.append(pose)
+                if sight := await _look_twice(check, target):
+                    return sight
+                break
     return None
+
+
+async def _look_twice(check: RequestContext, target: Target) -> Sight | None:
+    """Look, and once more from nearer: something flat or small may be recognised only from there."""
+    if sight := await look(check, target):
+        return sight
+    await check.call(MotionResult, "nav2__drive_on_heading", distance=NEARER_M)
+    return await look(check, target)
+
+
+def _from_side(pose: Pose2D, degrees: float) -> Pose2D:
+    """Return a pose that sees what is seen from `pose`, from another direction."""
+    return facing(to_map(pose, (AHEAD_M, 0.0)), pose.yaw + math.pi + math.radians(degrees), AHEAD_M)
 
 
 async def _stand_to_see(check: RequestContext, target: Target, pose: Pose2D) -> bool:
@@ -72,9 +108,8 @@ async def _stand_to_see(check: RequestContext, target: Target, pose: Pose2D) -> 
     why = await drive_if_open(check, pose)
     if not why.endswith(OCCUPIED):
         return not why
-    before = to_map(pose, (AHEAD_M, 0.0))
     for degrees in BESIDE_DEG:
-        other = facing(before, pose.yaw + math.pi + math.radians(degrees), AHEAD_M)
+        other = _from_side(pose, degrees)
         if target.holds((other.x, other.y)) and not await drive_if_open(check, other):
             return True
     return False

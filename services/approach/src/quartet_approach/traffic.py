@@ -28,7 +28,7 @@ CLEAR_LOOKS = 2
 SEEN_M = 4.0
 """Within this distance a robot's costmap has the other robots: farther away a pose looks free."""
 LEAST_LEFT_S = 60.0
-"""The approach waits for nobody with less wall time than this before the request's deadline."""
+"""With less wall time than this before the request's deadline the approach waits for nobody and looks round nothing."""
 RINGS_M = (1.1, 1.9)
 """How far from an area's entry pose another one is tried: a robot's width, then nearly two."""
 DIRECTIONS = 8
