@@ -1,4 +1,4 @@
-"""Draws bar charts: `python charts.py FOLDER`, with the charts of quartet_benchmarks.charts as JSON on its input.
+"""Draws charts: `python charts.py FOLDER`, with the charts of quartet_benchmarks.charts as JSON on its input.
 
 It runs in an environment of its own, since nothing else in a deployment needs matplotlib.
 """
@@ -16,7 +16,31 @@ DPI = 110
 
 
 def draw(chart: dict[str, Any], folder: Path) -> None:
-    """Write FOLDER/name.png: a horizontal bar for each row and series, with its interval where it has one."""
+    """Write FOLDER/name.png."""
+    figure = _curves(chart) if chart["curve"] else _bars(chart)
+    figure.savefig(folder / f"{chart['name']}.png", dpi=DPI)
+
+
+def _curves(chart: dict[str, Any]) -> Figure:
+    """Return a curve for each series, with the intervals of its points."""
+    figure = Figure(figsize=(WIDTH * 0.7, WIDTH * 0.45), layout="constrained")
+    axes: Any = figure.subplots()
+    for name, points in chart["series"].items():
+        ends = [_ends(point) for point in points]
+        errors = [[low for low, _ in ends], [high for _, high in ends]]
+        labels, values = [point["label"] for point in points], [point["value"] for point in points]
+        axes.errorbar(labels, values, yerr=errors, marker="o", capsize=4, linewidth=1.2, label=name)
+    axes.set_ylim(0, 1.02)
+    axes.margins(x=0.15)
+    axes.grid(axis="y", linewidth=0.4)
+    axes.set_ylabel(chart["unit"])
+    axes.set_title(chart["title"], fontsize=10)
+    axes.legend(fontsize=8, loc="lower left")
+    return figure
+
+
+def _bars(chart: dict[str, Any]) -> Figure:
+    """Return a horizontal bar for each row and series, with its interval where it has one."""
     series: dict[str, list[dict[str, Any]]] = chart["series"]
     labels = list(dict.fromkeys(bar["label"] for bars in series.values() for bar in bars))
     figure = Figure(figsize=(WIDTH, BESIDE + ROW * len(labels) * max(1, len(series) * 0.8)), layout="constrained")
@@ -38,7 +62,7 @@ def draw(chart: dict[str, Any], folder: Path) -> None:
     axes.set_title(chart["title"], fontsize=10)
     if len(series) > 1:
         axes.legend(fontsize=8)
-    figure.savefig(folder / f"{chart['name']}.png", dpi=DPI)
+    return figure
 
 
 def _ends(bar: dict[str, Any]) -> tuple[float, float]:

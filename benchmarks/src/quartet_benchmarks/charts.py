@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from quartet_benchmarks.environments import CLIENTS, environment, python_of
 from quartet_benchmarks.errors import MeasurementError
-from quartet_benchmarks.overhead.environments import CLIENTS, python_of
-from quartet_benchmarks.overhead.processes import environment
 
 DRAWING_S = 300
 Result = Mapping[str, Any]
@@ -28,13 +27,15 @@ class Bar:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart of horizontal bars, side by side where there are several series."""
+    """A chart of horizontal bars, side by side where there are several series, or of curves."""
 
     name: str
     """Of its file, without .png."""
     title: str
     unit: str
     series: dict[str, list[Bar]]
+    curve: bool = False
+    """Whether the values of a series are the points of a curve, from left to right; they lie between 0 and 1."""
 
 
 def charts_of(results: Mapping[str, Result]) -> list[Chart]:

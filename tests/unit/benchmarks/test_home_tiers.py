@@ -1,6 +1,7 @@
 """Tiers of the home suite: what they draw, what they put into a home, and how people ask there."""
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,17 +11,20 @@ from typing import Any
 import pytest
 import yaml
 
+from quartet_benchmarks.charts import Chart
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError, UnfitPlacementError
-from quartet_benchmarks.home import suite
+from quartet_benchmarks.home import suite, variations
 from quartet_benchmarks.home.homes import CARTON, PERSON, with_unknown_things
 from quartet_benchmarks.home.suite import behind_doors, set_up
 from quartet_benchmarks.home.templates import TEMPLATES, Episode
-from quartet_benchmarks.home.tiers import LIGHTS, TIERS, find_tier
+from quartet_benchmarks.home.tiers import LIGHTS, TIERS, Tier, find_tier
+from quartet_benchmarks.home.variations import VARIATIONS, vary
 from quartet_benchmarks.home.wording import DOWN, HELD, INTO, ON, Wording
 from quartet_benchmarks.home.world import Goal
-from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters
+from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult, Rate
 from quartet_simulation.errors import SimulationError
+from quartet_simulation.sensors.levels import LEVELS
 from quartet_simulation.simulation import Simulation
 from quartet_simulation.world_tool.unknown_things import SHAPES
 from quartet_simulation.worlds.objects import CATALOGUE
@@ -229,6 +233,65 @@ def test_all_patterns_take_the_same_words() -> None:
         assert "the desk" in said
         assert said[-1] in ".?!"
         assert said[0].isupper()
+
+
+def test_each_level_of_what_is_varied_is_played_and_the_rest_is_that_of_the_tier(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    played: list[Tier] = []
+    drawn: list[Chart] = []
+
+    def play(tier: Tier) -> BenchResult:
+        played.append(tier)
+        done = Rate(9 - len(played), 9)
+        told = dict.fromkeys(("episodes", "seed", "worlds", "robot", "model"), "as asked")
+        counts = dict.fromkeys(("false_successes", "episodes_broken_down", "job_wall_s_p50"), 0)
+        metrics = {"feasible_success_rate": done, "episodes_with_harm": Rate(1, 9), **counts}
+        return BenchResult("home", told, metrics, details=[{"seed": 1}], notes=["harm: a cup fell", "Success: so"])
+
+    def draw(charts: list[Chart], folder: Path) -> list[Path]:
+        drawn.extend(charts)
+        return [folder / f"{chart.name}.png" for chart in charts]
+
+    monkeypatch.setattr(variations, "python_of", lambda _: tmp_path)
+    monkeypatch.setattr(variations, "draw", draw)
+    easy = find_tier("easy")
+    lines: list[str] = []
+    result = vary(["sensors", "occlusion", "sensors"], easy, play, tmp_path, lines.append)
+    noise, hidden = played[:3], played[3:]
+    assert noise == [replace(easy, sensors=level) for level in ("clean", "typical", "harsh")]
+    assert [tier.hidden_share for tier in hidden] == [0.0, 0.5, 1.0]
+    assert all(tier.unknown_things for tier in hidden), "there is a carton to stand behind"
+    assert [bar.value for bar in drawn[0].series["feasible tasks"]] == [8 / 9, 7 / 9, 6 / 9]
+    assert all(chart.curve for chart in drawn)
+    assert result.metrics["sensors_harsh_success_rate"] == Rate(6, 9)
+    assert [(row["varied"], row["level"], row["harm"]) for row in result.rows[3:]] == [
+        ("occlusion", level, 1) for level in ("0%", "50%", "100%")
+    ]
+    assert {"varied": "sensors", "level": "clean", "seed": 1} in result.details
+    assert "sensors clean: harm: a cup fell" in result.notes
+    assert f"curve: {tmp_path / 'home-occlusion.png'}" in lines
+
+
+@pytest.mark.parametrize(
+    ("options", "sensors", "told"),
+    [
+        ({"vary": ["fog"]}, "typical", "vary: there is no 'fog'; valid: sensors, light, clutter, occlusion"),
+        ({"vary": ["sensors"]}, "harsh", "sensors: --vary sensors plays all levels of them"),
+        ({"out": Path("curves")}, "typical", "out: of home, it is the folder of the curves of --vary"),
+    ],
+)
+def test_what_cannot_be_varied_is_told_before_an_episode(options: dict[str, Any], sensors: str, told: str) -> None:
+    with pytest.raises(OptionError, match=re.escape(told)):
+        suite.run(BenchParameters(options=options, sensors=sensors))
+
+
+def test_every_level_is_one_that_the_simulation_has(world: World, site: SiteFile) -> None:
+    for variation in VARIATIONS.values():
+        for tier in variation.tiers(find_tier("easy")).values():
+            assert tier.sensors in (None, *LEVELS)
+            names = [one.name for one in site.objects]
+            world.reset(811, tier.scenario("", Random(1), names)[0])
 
 
 def test_a_tier_that_there_is_not_is_named() -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
+from quartet_benchmarks import environments
 from quartet_benchmarks.bus.suite import ON_REDIS, OTHERS, OWN_ENVIRONMENT
+from quartet_benchmarks.environments import KEPT, environment
 from quartet_benchmarks.errors import MeasurementError, MissingExtraError
-from quartet_benchmarks.overhead import environments
 from quartet_benchmarks.overhead.model import ANSWER, CALLS, Model, completion
-from quartet_benchmarks.overhead.processes import KEPT, environment
 from quartet_benchmarks.overhead.suite import AGENT, BARE_OPENAI, BARE_VLLM, FRAMEWORKS, LOOP, Figures, summary
 from quartet_benchmarks.overhead.tools import create_server
 from quartet_benchmarks.serving import served

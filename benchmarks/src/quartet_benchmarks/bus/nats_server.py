@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from quartet_benchmarks.environments import environment
 from quartet_benchmarks.errors import MeasurementError
-from quartet_benchmarks.overhead.processes import environment
 from quartet_deployment import free_ports, hold_ports
 
 START_S = 30.0

@@ -14,11 +14,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from quartet_benchmarks.bus.nats_server import nats_server
+from quartet_benchmarks.environments import CLIENTS, environment, python_of
 from quartet_benchmarks.errors import MeasurementError
 from quartet_benchmarks.fleet.redis_process import RedisProcess
 from quartet_benchmarks.fleet.suite import fsync_ms
-from quartet_benchmarks.overhead.environments import CLIENTS, python_of
-from quartet_benchmarks.overhead.processes import ClientProcess, environment, working_folder
+from quartet_benchmarks.overhead.processes import ClientProcess, working_folder
 from quartet_benchmarks.result import BenchParameters, BenchResult, percentile
 from quartet_contracts import (
     MODEL_TOOLS,

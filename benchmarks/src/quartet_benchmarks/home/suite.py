@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import httpx
@@ -15,6 +16,7 @@ from quartet_benchmarks.home.outcome import Outcome, Unplayed
 from quartet_benchmarks.home.summary import summary
 from quartet_benchmarks.home.templates import TEMPLATES, Draw, Episode, Template
 from quartet_benchmarks.home.tiers import TIERS, Tier, find_tier
+from quartet_benchmarks.home.variations import vary
 from quartet_benchmarks.home.wording import Wording
 from quartet_benchmarks.home.world import Truth, World
 from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult
@@ -43,13 +45,25 @@ MEASURED_M = 0.002
 
 
 def run(parameters: BenchParameters) -> BenchResult:
-    """Run the suite, the episodes spread over its worlds.
+    """Run the suite in a tier, or, with `vary`, at each level of what makes it hard."""
+    tier = find_tier(parameters.options.get("tier", EASY))
+    if varied := parameters.options.get("vary"):
+        if "sensors" in varied and parameters.sensors != DEFAULT_SENSORS:
+            raise OptionError("sensors: --vary sensors plays all levels of them; leave --sensors out")
+        out = Path(parameters.options.get("out") or Path("runs") / "home")
+        return vary(varied, tier, lambda changed: play_tier(parameters, changed), out, parameters.progress)
+    if parameters.options.get("out"):
+        raise OptionError("out: of home, it is the folder of the curves of --vary")
+    return play_tier(parameters, tier)
+
+
+def play_tier(parameters: BenchParameters, tier: Tier) -> BenchResult:
+    """Play the episodes of a tier, spread over its worlds.
 
     A world that does not start, or breaks down, costs its own episodes only: the one that was under way counts as
     failed, those after it are not played, and the result says which and why. Raises what the last world failed with,
     such as StackError, when no episode was begun at all.
     """
-    tier = find_tier(parameters.options.get("tier", EASY))
     if tier.sensors is not None and parameters.sensors not in (DEFAULT_SENSORS, tier.sensors):
         raise OptionError(
             f"sensors: the tier '{tier.name}' has {tier.sensors} ones, not {parameters.sensors}; leave one of both out"

@@ -1,7 +1,6 @@
 """The processes of the suite: clients that do the task for a line of input, and Quartet's own."""
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -14,24 +13,14 @@ from typing import Any
 
 import psutil
 
+from quartet_benchmarks.environments import CLIENTS, environment
 from quartet_benchmarks.errors import MeasurementError
-from quartet_benchmarks.overhead.environments import CLIENTS
 
 START_S = 120.0
 END_S = 20.0
 POLL_S = 0.005
 TAIL = 600
 """Characters of a process' log that an error shows."""
-
-
-KEPT = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR")
-"""Variables of a person's environment that the processes get. Others hold keys of providers, which packages of others
-must not have, or choose a model that costs money."""
-
-
-def environment(**more: str) -> dict[str, str]:
-    """Return the environment of a process: KEPT and `more`."""
-    return {name: os.environ[name] for name in KEPT if name in os.environ} | more
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from quartet_benchmarks.environments import CLIENTS, environment
 from quartet_benchmarks.fleet.redis_process import RedisProcess
-from quartet_benchmarks.overhead.environments import CLIENTS
-from quartet_benchmarks.overhead.processes import OwnProcess, Run, environment
+from quartet_benchmarks.overhead.processes import OwnProcess, Run
 from quartet_bus import Bus, Replies
 from quartet_contracts import MODEL_TOOLS, ApproachArguments, Budget, NextAction, Skill, SkillRequest
 from quartet_deployment import project_root, sign_grant

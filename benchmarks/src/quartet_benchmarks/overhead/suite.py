@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from quartet_benchmarks.environments import CLIENTS, environment, python_of
 from quartet_benchmarks.errors import MeasurementError
-from quartet_benchmarks.overhead.environments import CLIENTS, python_of
 from quartet_benchmarks.overhead.model import ANSWER, CALLS, Model
-from quartet_benchmarks.overhead.processes import ClientProcess, Run, environment, tool_server, working_folder
+from quartet_benchmarks.overhead.processes import ClientProcess, Run, tool_server, working_folder
 from quartet_benchmarks.overhead.quartet import KEY, Backend, Requests, agent, backend
 from quartet_benchmarks.result import BenchParameters, BenchResult, percentile
 from quartet_benchmarks.serving import served

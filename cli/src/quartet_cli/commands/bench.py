@@ -57,6 +57,14 @@ def bench(
             "wording, generated homes; hard: harsh sensors, hidden things.",
         ),
     ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary",
+            help="Of home: sensors, light, clutter or occlusion; plays all at each of its levels, draws the curve of "
+            "success. May be repeated.",
+        ),
+    ] = None,
     framework: Annotated[
         list[str] | None,
         typer.Option(
@@ -133,7 +141,7 @@ def bench(
         Path | None,
         typer.Option(
             "--out",
-            help="Folder of logs, tables and charts. Default: runs/ and the suite's name.",
+            help="Folder of logs, tables and charts; of home with --vary. Default: runs/ and the suite's name.",
             rich_help_panel=PLANNERS,
         ),
     ] = None,
@@ -186,7 +194,7 @@ def bench(
         "history": history, "p_fault": p_fault, "shard": shard, "budget_usd": budget_usd, "price": price,
         "token_limit": token_limit, "time_limit": time_limit, "out": out, "merge": merge,
         "replay": replay, "tasks": tasks, "observation": observation, "feedback": feedback,
-        "flame": flame, "tier": tier,
+        "flame": flame, "tier": tier, "vary": vary,
     }  # fmt: skip
     if json_path is not None and not json_path.resolve().parent.is_dir():
         raise UsageError(f"--json {json_path}: the folder {json_path.resolve().parent} does not exist")

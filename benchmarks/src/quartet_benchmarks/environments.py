@@ -2,6 +2,7 @@
 
 import fcntl
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,9 @@ from quartet_deployment import project_root
 
 CLIENTS = project_root() / "benchmarks" / "clients"
 MAKING_S = 900
+KEPT = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR")
+"""Variables of a person's environment that the processes get. Others hold keys of providers, which packages of others
+must not have, or choose a model that costs money."""
 
 
 def python_of(name: str) -> Path:
@@ -36,6 +40,11 @@ def python_of(name: str) -> Path:
             _uv(*installing, "--requirement", str(requirements))
             stamp.write_text(wanted)
     return python
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return the environment of a process: KEPT and `more`."""
+    return {name: os.environ[name] for name in KEPT if name in os.environ} | more
 
 
 def _uv(*arguments: str) -> None:
