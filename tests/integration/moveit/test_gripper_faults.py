@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 import quartet_moveit
+from quartet_moveit.gripper import CLOCK_STANDS_S
 from quartet_robot_link import Robot
 
 
@@ -50,6 +51,18 @@ async def test_an_open_gripper_that_stays_closed(moveit, peer):
     message = await moveit.refused("open_gripper", "GRIPPER_FAILED")
     assert "0.040 m wide" in message
     assert "at least 0.126 m" in message
+
+
+async def test_fingers_that_settle_while_the_world_stands_still_are_at_rest(moveit, peer, until):
+    """A simulation stops its clock between goals: they would settle for ever, and what they hold could not be told."""
+    await peer.send({"op": "publish", "topic": "/clock", "msg": {"clock": {"sec": 7, "nanosec": 0}}})
+    await until(lambda: moveit.server.robot.clock.stalled_s > CLOCK_STANDS_S)
+    settling = states(0.15, effort=50.0)
+    settling["msg"]["velocity"] = [0.1]
+    peer.answer = lambda asked: (
+        [settling] if (asked["op"], asked.get("topic")) == ("subscribe", "/joint_states") else []
+    )
+    assert (await moveit.call("get_grasp_state"))["state"] == "HOLDING"
 
 
 def shared_topic(*messages):

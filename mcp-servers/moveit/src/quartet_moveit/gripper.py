@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -208,8 +208,10 @@ async def read(robot: Robot) -> Reading:
             reading = _reading(
                 robot, message, positions[name], None if latched is None else str(latched.get("data", ""))
             )
-            stands = robot.clock.simulated and robot.clock.stalled_s > CLOCK_STANDS_S
-            if not reading.moving or stands or time.monotonic() > deadline:
+            if robot.clock.simulated and robot.clock.stalled_s > CLOCK_STANDS_S:
+                # Nothing moves in a world that stands still, whatever speeds it has.
+                return replace(reading, moving=False)
+            if not reading.moving or time.monotonic() > deadline:
                 return reading
 
 
