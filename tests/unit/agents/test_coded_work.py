@@ -147,4 +147,24 @@ async def test_what_is_held_and_cannot_be_lifted_straight_is_brought_to_transit(
     assert check.called[-2:] == [MOVE, "moveit__get_grasp_state"]
 
 
+async def test_what_may_be_in_the_gripper_is_not_searched_for() -> None:
+    """Fingers that do not open may hold it."""
+    pose = {"grasp_pose": GRASP, "pre_grasp_pose": ABOVE, "object_height_m": 0.12, "reachable": True}
+    check = played(
+        Skill.PICK,
+        {
+            "moveit__get_grasp_state": [{"state": one} for one in ("EMPTY", "MOVING")],
+            "moveit__open_gripper": [{}, "GRIPPER_FAILED"],
+            "perception__segment_objects": [{"outputs": [SEEN], "status": "SUCCESS"}],
+            "perception__get_topdown_grasp_pose": [pose],
+        },
+        object_name="red coke can",
+    )
+    with pytest.raises(GaveUpError, match="may be in the gripper: GRIPPER_FAILED") as end:
+        await pick(check)
+    assert end.value.code == "UNKNOWN"
+    assert check.called.count("perception__segment_objects") == 1
+    assert check.called[-1] == MOVE
+
+
 SEEN = {"label": "red coke can", "score": 0.9, "box_xyxy": [0, 0, 9, 9], "camera": "arm"}

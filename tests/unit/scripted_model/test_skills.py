@@ -384,6 +384,18 @@ def test_pick_that_closes_on_nothing_looks_and_tries_once_more(pick, robot):
     assert report["success"] is True
 
 
+def test_pick_does_not_search_for_what_may_be_in_its_gripper(pick, robot):
+    """Where the fingers may not be opened, since they still move or touch something, it is not known what they hold."""
+    unsure = {"ok": True, "error_code": "NONE", "state": "MOVING"}
+    robot.say("get_grasp_state", {"ok": True, "error_code": "NONE", "state": "EMPTY"}, *[unsure] * 3)
+    robot.say("open_gripper", {"ok": True, "error_code": "NONE"}).fail("open_gripper", "WRONG_PHASE", 2)
+    talk, report = pick()
+    assert report["error_code"] == "UNKNOWN"
+    assert "may be in the gripper" in report["reason"]
+    assert steps(talk).count("segment_objects") == 1
+    assert talk.calls[-2].arguments["target"] == {"state_name": "folded"}
+
+
 def test_pick_that_closes_on_nothing_twice(pick, robot):
     robot.say("get_grasp_state", *[{"ok": True, "error_code": "NONE", "state": "EMPTY"}] * 3)
     talk, report = pick()

@@ -66,10 +66,12 @@ async def _grasp(check: RequestContext, arm: CodedArm, arguments: PickArguments)
         await arm.fingers("close_gripper")
         if (await arm.grasp()).state is GraspState.HOLDING:
             return pose
-        await arm.fingers("open_gripper")
+        opened = await arm.fingers("open_gripper")
         await _up(arm, pose)
-        if number == TRIES - 1:
+        if number == TRIES - 1 or not opened.ok:
             await arm.transit()
+        if not opened.ok:
+            raise GaveUpError(PickCode.UNKNOWN, f"{what} may be in the gripper: {code_and_message(opened)}")
     raise GaveUpError(
         PickCode.PICK_ATTACH_TIMEOUT, f"the fingers closed on nothing at '{arguments.object_name}', {TRIES} times"
     )

@@ -72,10 +72,12 @@ def _grasp(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:
         final((yield Call(CLOSE, talk.fit(CLOSE))), CLOSE)
         if (yield from grasp_state(talk)).get("state") == "HOLDING":
             return pose
-        final((yield Call(OPEN, talk.fit(OPEN))), OPEN)
+        opened = yield from gripper(talk, OPEN)
         yield from _up(talk, pose, "Nothing was grasped: up again.")
-        if last:
+        if last or not opened.ok:
             yield from transit(talk, "PICK_PLAN_FAILED")
+        if not opened.ok:
+            raise GiveUpError("UNKNOWN", f"'{wanted}' may be in the gripper ({why(opened)}).")
     raise GiveUpError("PICK_ATTACH_TIMEOUT", f"The fingers closed on nothing at '{wanted}', twice.")
 
 
