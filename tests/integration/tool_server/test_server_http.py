@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import jwt
 import pytest
 from fastmcp import Client
@@ -142,7 +143,8 @@ def start(tmp_path, keys) -> Iterator[Callable[..., Process]]:
 def shared(realtime_process, tmp_path_factory, keys) -> Iterator[Process]:
     """One process for the tests that only ask."""
     folder = tmp_path_factory.mktemp("server")
-    process = Process(folder, environment(realtime_process.url, folder, keys)).wait_ready()
+    more = {"QUARTET_ALLOWED_HOSTS": '["Robot.example.org"]'}
+    process = Process(folder, environment(realtime_process.url, folder, keys) | more).wait_ready()
     yield process
     assert faults(process.end()) == []
 
@@ -223,6 +225,51 @@ def test_a_bad_token_is_401(shared, keys, make_keys, fault):
     assert status == 401
     assert (said.get("code") == OUT_OF_TIME) == (fault == "expired")
     assert shared.request("/control/stop", bad)[0] == 401
+
+
+OWN_NAMES = ["127.0.0.1", "localhost", "[::1]", "192.168.1.20", "nav2", "NAV2", "robot.example.org"]
+"""A host may be an address, a name without a dot, or one of QUARTET_ALLOWED_HOSTS."""
+FOREIGN = [
+    {"Host": "evil.example"},
+    {"Host": "evil.example:8002"},
+    {"Host": "127.0.0.1.evil.example"},
+    {"Host": "nav2@evil.example"},
+    {"Host": ""},
+    {"Origin": "https://evil.example"},
+    {"Origin": "http://127.0.0.1:8002"},
+    {"Origin": "null"},
+]
+"""What a browser sends for a page of another site, or of a site whose name leads to this machine (DNS rebinding)."""
+
+
+def status_of(url: str, path: str, token: str, headers: dict[str, str]) -> int:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"} if path == "/mcp" else {}
+    given = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "Mcp-Method": "tools/list",
+    }
+    with httpx.Client(trust_env=False, timeout=60) as client:
+        return client.post(url + path, json=body, headers={**given, **headers}).status_code
+
+
+@pytest.mark.parametrize("headers", FOREIGN, ids=str)
+def test_a_request_that_a_web_page_may_have_sent_is_403_also_with_a_grant(shared, keys, fences, headers):
+    for path, tool in (("/mcp", POSE), ("/control/fence", "control__fence"), ("/control/beat", POSE)):
+        token = keys.token(tool, fence=fences.newest)
+        assert status_of(shared.url, path, token, headers) == 403
+        assert status_of(shared.url, path, token, {}) != 403
+    assert status_of(shared.url, "/control/stop", keys.token("control__stop", fence=0), headers) == 200, (
+        "never hindered"
+    )
+
+
+@pytest.mark.parametrize("name", OWN_NAMES)
+def test_a_server_is_called_by_addresses_and_names_of_its_network(shared, keys, fences, name):
+    token = keys.token("control__fence", fence=fences.newest)
+    assert status_of(shared.url, "/control/fence", token, {"Host": name}) == 200
+    assert status_of(shared.url, "/control/fence", token, {"Host": f"{name}:8002"}) == 200
 
 
 async def test_control_needs_its_scope(shared, keys):
