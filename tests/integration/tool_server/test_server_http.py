@@ -272,6 +272,37 @@ def test_a_server_is_called_by_addresses_and_names_of_its_network(shared, keys, 
     assert status_of(shared.url, "/control/fence", token, {"Host": f"{name}:8002"}) == 200
 
 
+async def test_many_requests_with_one_id_in_one_session_are_all_answered(shared, keys, fences, realtime):
+    """mcp has one stream for each id: all but one of them waited for ever."""
+    headers = {
+        "Authorization": f"Bearer {keys.token(POSE, fence=fences.newest)}",
+        "Accept": "application/json, text/event-stream",
+        "Mcp-Protocol-Version": "2025-11-25",
+    }
+    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "many", "version": "1"}}
+    many = httpx.Limits(max_connections=200)
+    async with httpx.AsyncClient(trust_env=False, timeout=60, limits=many, headers=headers) as http:
+
+        async def post(**body: Any) -> httpx.Response:
+            return await http.post(f"{shared.url}/mcp", json={"jsonrpc": "2.0"} | body)
+
+        hello = await post(id=0, method="initialize", params=client)
+        http.headers["Mcp-Session-Id"] = hello.headers["mcp-session-id"]
+        await post(method="notifications/initialized")
+        pose = {"name": "get_robot_pose", "arguments": {}}
+        async with asyncio.timeout(60):
+            asked = [post(id=7 if n % 2 else "7", method="tools/call", params=pose) for n in range(200)]
+            answers = await asyncio.gather(*asked)
+        refused = [answer.json() for answer in answers if answer.status_code == 400]
+        served = [answer for answer in answers if answer.status_code == 200]
+        assert len(served) + len(refused) == len(answers)
+        assert all('"ok":true' in answer.text.replace(" ", "") for answer in served)
+        assert all("id 7 is running" in said["error"]["message"] and str(said["id"]) == "7" for said in refused)
+        assert served
+        assert refused
+        assert (await post(id=7, method="tools/call", params=pose)).status_code == 200, "once it is free"
+
+
 async def test_control_needs_its_scope(shared, keys):
     status, body = shared.request("/control/fence", keys.token(POSE, fence=99))
     assert status == 403

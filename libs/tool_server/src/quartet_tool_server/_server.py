@@ -29,6 +29,7 @@ from quartet_tool_server._grants import GrantVerifier, caller, current_grant
 from quartet_tool_server._limits import MotionLimits
 from quartet_tool_server._middleware import CallAuthorization
 from quartet_tool_server._policy import CallPolicy
+from quartet_tool_server._repeated_ids import OneRequestForEachId
 from quartet_tool_server._safety_controller import SafetyController
 from quartet_tool_server._tool_entry import Around, Function, Goal, Limits, ToolEntry, as_tool_result
 from quartet_tool_server._web_pages import NoWebPages
@@ -258,7 +259,8 @@ class ToolServer:
         Web pages may call none of it. `known_hosts` are names of this machine beside those without a dot.
         """
         pages = Middleware(NoWebPages, known_hosts=frozenset(name.lower() for name in known_hosts))
-        return self.mcp.http_app(path=path, stateless_http=False, middleware=[pages, Middleware(DisconnectWatch)])
+        layers = [pages, Middleware(OneRequestForEachId), Middleware(DisconnectWatch)]
+        return self.mcp.http_app(path=path, stateless_http=False, middleware=layers)
 
     def _served(self, entry: ToolEntry, run: Function) -> Callable[..., Awaitable[McpResult]]:
         """Return `run` with limits, error map and MCP result around it."""
