@@ -317,6 +317,7 @@ async def test_health_and_metrics(shared, keys, fences, realtime):
     before = time.time()
     status, health = shared.request("/health", post=False)
     assert before <= health.pop("time") <= time.time()
+    assert {"get_robot_pose", "drive_on_heading"} < set(health.pop("tools"))
     assert (status, health) == (
         200,
         {"status": "ok", "robot": "summit", "bridge": True, "stopped": False, "stops": 0, "fence": fences.newest},

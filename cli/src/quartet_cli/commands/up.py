@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import httpx
+import httpx2
 import typer
 from pydantic import SecretStr
 from rich.console import Console
@@ -28,6 +28,7 @@ from quartet_cli.settings import CliSettings, running_stack
 from quartet_cli.terminal import open_terminal
 from quartet_contracts import Architecture
 from quartet_deployment import DEFAULT_SENSORS, DeploymentError, Stack, StackOptions, StopClient, state_folder
+from quartet_process.bounded_answers import blocking_client
 from quartet_site import SiteFileError
 
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of where things lie in the simulation.")]
@@ -224,8 +225,9 @@ def start_stack(options: StackOptions, console: Console) -> Stack:
 def model_problems(gateway_url: str) -> dict[str, str]:
     """Return what to do about agents without a model, by the agents' names; {} when all have one."""
     try:
-        problems: dict[str, str] = httpx.get(f"{gateway_url}/health", timeout=5.0).json().get("problems", {})
-    except (httpx.HTTPError, ValueError):
+        with blocking_client(timeout=5.0) as http:
+            problems: dict[str, str] = http.get(f"{gateway_url}/health").json().get("problems", {})
+    except (httpx2.HTTPError, ValueError):
         # Stack.died() reports a process that does not answer.
         return {}
     agents_of: dict[str, list[str]] = {}

@@ -65,8 +65,7 @@ def checkable(schema: dict[str, Any]) -> dict[str, Any]:
 
     One that backtracks would keep this process busy for as long as it likes.
     """
-    found = {key: _checkable(key, value) for key, value in schema.items() if key not in PATTERNS}
-    return cast("dict[str, Any]", found)
+    return {key: _checkable(key, value) for key, value in schema.items() if key not in PATTERNS}
 
 
 def _checkable(key: str, value: Any) -> Any:

@@ -106,7 +106,7 @@ class ToolServer:
         self.exposition = Exposition(spec.name, self.metrics.registry, token=metrics_token)
         self.gauges: list[Callable[[], None]] = []
         """Functions that update a server's own metrics, called before /metrics is answered."""
-        self.health: dict[str, Callable[[], Any]] = {}
+        self.health: dict[str, Callable[[], Any]] = {"tools": lambda: sorted(self._tools)}
         """Parts that /health reports beside the bridge, and the functions that return their state."""
         self.policy_arguments: Callable[[str, dict[str, Any]], dict[str, Any]] = lambda _tool, _given: {}
         """From tool and arguments of a call, further ones for the policy's rules: perception resolves ids to names."""
