@@ -24,6 +24,7 @@ from quartet_cli.commands.common import (
     start_and_follow,
 )
 from quartet_cli.errors import CannotStartError, ExitStatus
+from quartet_cli.interrupts import Interrupts
 from quartet_cli.settings import CliSettings, running_stack
 from quartet_cli.terminal import open_terminal
 from quartet_contracts import Architecture
@@ -137,14 +138,18 @@ def up(
     signal.signal(signal.SIGTERM, _interrupt)
     stack = start_stack(options, console)
     try:
-        warn_of_stops(stack, console)
-        place = f"in the world {world}" if robot_dir is None else f"at {stack.bridge_url}"
-        who = f"robot{'s' if stack.robots[1:] else ''} {', '.join(stack.robots)}"
-        where = f"{who} {place}, orchestrator at {stack.url}, logs in {stack.log_dir}"
-        console.print(where, soft_wrap=True)
-        print_page(stack, console)
-        console.print(f"now, in another terminal: quartet run {_example(stack, world, robot_dir)}", soft_wrap=True)
-        _watch(stack)
+        # A line that is interrupted half way would be printed once more, before the next one.
+        with Interrupts() as interrupts:
+            with interrupts.held():
+                warn_of_stops(stack, console)
+                place = f"in the world {world}" if robot_dir is None else f"at {stack.bridge_url}"
+                who = f"robot{'s' if stack.robots[1:] else ''} {', '.join(stack.robots)}"
+                where = f"{who} {place}, orchestrator at {stack.url}, logs in {stack.log_dir}"
+                console.print(where, soft_wrap=True)
+                print_page(stack, console)
+                example = _example(stack, world, robot_dir)
+                console.print(f"now, in another terminal: quartet run {example}", soft_wrap=True)
+            _watch(stack)
     except KeyboardInterrupt:
         console.print("ending all processes")
     finally:
