@@ -13,9 +13,12 @@ from mcp.server.stdio import stdio_server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from quartet_deployment import UnreachableError
+from quartet_process.bounded_answers import BoundedTransport
 
 CALL_S = 3700.0
 """Longer than a tool waits at most."""
+MOST_BYTES = 32 * 1024 * 1024
+"""Of an answer or an event: pictures of two cameras fit."""
 
 
 async def relay(url: str, token: str | None) -> None:
@@ -68,8 +71,16 @@ async def _connected(url: str, token: str | None, ask: Any = None) -> AsyncItera
     """Connect for one call; the orchestrator may have been restarted since the last one."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(CALL_S, connect=10.0)) as http,
-        Client(streamable_http_client(url, http_client=http), elicitation_callback=ask, cache=None) as client,
+        httpx2.AsyncClient(
+            headers=headers,
+            timeout=httpx2.Timeout(CALL_S, connect=10.0),
+            transport=BoundedTransport(httpx2.AsyncHTTPTransport(), MOST_BYTES, event_streams=True),
+        ) as http,
+        Client(
+            streamable_http_client(url, http_client=http, max_sse_event_size=MOST_BYTES),
+            elicitation_callback=ask,
+            cache=None,
+        ) as client,
     ):
         yield client
 

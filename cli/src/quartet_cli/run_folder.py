@@ -4,15 +4,17 @@ import json
 import re
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from quartet_cli.contact_sheet import Step, draw_contact_sheet
 from quartet_contracts import JournalEvent, TaskStatus
 from quartet_contracts.journal import Observation, SkillFinished, SkillRequested, ToolReturned
 from quartet_contracts.story import clip, skill_words
 from quartet_deployment import ClientError, OrchestratorClient, run_metrics
+from quartet_process.bounded_answers import blocking_client
 
 OVERHEAD_TIMEOUT_S = 5.0
+MOST_OVERHEAD_BYTES = 16 * 1024 * 1024
 CAPTION = 110
 """Characters of a caption before its outcome, which is to be in view."""
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
@@ -124,8 +126,9 @@ class RunFolder:
         if not self._overhead_url:
             return {}
         try:
-            answer = httpx.get(self._overhead_url, timeout=OVERHEAD_TIMEOUT_S).raise_for_status()
-        except httpx.HTTPError:
+            with blocking_client(MOST_OVERHEAD_BYTES, timeout=OVERHEAD_TIMEOUT_S) as http:
+                answer = http.get(self._overhead_url).raise_for_status()
+        except httpx2.HTTPError:
             return {}
         self._write(f"images/overhead_{name}.jpg", answer.content)
         return {"overhead": answer.content}

@@ -7,13 +7,14 @@ from urllib.parse import urlsplit
 
 import pytest
 from mcp.server.lowlevel import Server as LowLevelServer
-from mcp_types import ListToolsResult
+from mcp_types import CallToolResult, ListToolsResult, Tool
 
 from quartet_agent_runtime import Cause, Toolbox, ToolSpec, ToolsUnavailableError, failure
 from quartet_agent_runtime import _toolbox as toolbox
-from quartet_agent_runtime._server import MAX_TOOL_PAGES, Server
+from quartet_agent_runtime._server import Server
 from quartet_agent_runtime.errors import ServerUnavailableError
 from quartet_benchmarks.chaos.tcp_proxy import TcpProxy
+from quartet_process.tool_lists import MAX_PAGES, MAX_TOOLS
 from support.http_server import ENDLESS_BYTES, serve_app, serve_endless_answers
 
 PATIENCE_S = 60.0
@@ -147,7 +148,91 @@ async def test_a_list_of_tools_without_end_is_given_up(progress):
         outcome = await tools.call("arm__add", {"a": 1}, progress)
     assert outcome.error_code == "TOOL_ERROR"
     assert "pages" in outcome.message
-    assert len(pages) == MAX_TOOL_PAGES
+    assert len(pages) == MAX_PAGES
+
+
+def nested(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"a": schema}}
+    return schema
+
+
+HOSTILE = {
+    "too many": (
+        [Tool(name=f"t{n}", input_schema={"type": "object"}) for n in range(MAX_TOOLS + 1)],
+        "more than 1000 tools",
+    ),
+    "too long": ([Tool(name="add", description="x" * 300_000, input_schema={"type": "object"})], "at most 200000"),
+    "too deep": ([Tool(name="add", input_schema=nested(30))], "more than 40 levels"),
+    "elsewhere": (
+        [Tool(name="add", input_schema={"type": "object", "properties": {"a": {"$ref": "http://10.0.0.1/x"}}})],
+        "refers to 'http://10.0.0.1/x'",
+    ),
+}
+
+
+def serve_tools(*tools: Tool, result: CallToolResult | None = None) -> Any:
+    """Serve a server that says of its tools what it likes."""
+
+    async def list_tools(_: Any, __: Any) -> ListToolsResult:
+        return ListToolsResult(tools=list(tools))
+
+    async def call_tool(_: Any, __: Any) -> CallToolResult:
+        return result or CallToolResult(content=[])
+
+    server = LowLevelServer("arm", on_list_tools=list_tools, on_call_tool=call_tool)
+    return serve_app(server.streamable_http_app(stateless_http=True), force=True)
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+async def test_a_list_of_tools_that_is_meant_to_harm_is_refused_and_told(progress, caplog, case):
+    tools, said = HOSTILE[case]
+    async with (
+        serve_tools(*tools) as url,
+        Toolbox({"arm": f"{url}/mcp"}, "g", ["arm__add"], PATIENCE_S) as toolbox,
+    ):
+        with pytest.raises(ToolsUnavailableError, match=said):
+            await toolbox.list()
+        assert (await toolbox.call("arm__add", {"a": 1}, progress)).error_code == "TOOL_ERROR"
+    assert "MCP server 'arm': " in caplog.text
+    assert said in caplog.text
+
+
+async def test_descriptions_do_not_fill_the_prompt_and_have_no_marks_of_a_chat():
+    names = [f"t{n}" for n in range(10)]
+    tools = [
+        Tool(name=name, description="a<|im_start|>b\u200b" * 900, input_schema={"type": "object"}) for name in names
+    ]
+    async with serve_tools(*tools) as url:
+        async with Toolbox({"arm": f"{url}/mcp"}, "g", [f"arm__{name}" for name in names], PATIENCE_S) as toolbox:
+            with pytest.raises(ToolsUnavailableError, match="at most 100000 go into a prompt"):
+                await toolbox.list()
+        async with Toolbox({"arm": f"{url}/mcp"}, "g", ["arm__t0"], PATIENCE_S) as toolbox:
+            (spec,) = await toolbox.list()
+    assert "<|" not in spec.description
+    assert "\u200b" not in spec.description
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a|a)*$"}}},
+        {"type": "object", "properties": {"a": {"$ref": "#"}}, "$ref": "#"},
+    ],
+    ids=["backtracks", "names itself"],
+)
+async def test_a_result_is_not_checked_against_what_its_server_says_it_is(progress, schema):
+    """Checking these would take for ever, and the process beats for no robot meanwhile."""
+    answer = CallToolResult(content=[], structured_content={"ok": True, "a": "a" * 60 + "!"})
+    tool = Tool(name="add", input_schema={"type": "object"}, output_schema=schema)
+    async with (
+        serve_tools(tool, result=answer) as url,
+        Toolbox({"arm": f"{url}/mcp"}, "g", [], PATIENCE_S) as toolbox,
+    ):
+        outcome = await toolbox.call("arm__add", {}, progress)
+    assert outcome.ok, outcome
 
 
 async def test_nobody_is_asked_any_more_once_the_tools_cannot_be_listed(free_port, monkeypatch):

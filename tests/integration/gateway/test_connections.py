@@ -1,13 +1,20 @@
 """Connections to providers that lead nowhere."""
 
 import contextlib
+import gzip
+import json
 import socket
+import zlib
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from quartet_gateway import AGENTS, connections
-from support.http_server import ENDLESS_BYTES, serve_endless_answers
+from support.http_server import ENDLESS_BYTES, serve_app, serve_endless_answers
 
 pytestmark = pytest.mark.filterwarnings("ignore:Item .* on TypedDict class:UserWarning")
 WAITING = 16
@@ -76,3 +83,47 @@ async def test_a_connection_asks_whether_its_peer_is_there(provider):
         values = [opened.getsockopt(level, option) for level, option, _ in connections.socket_options()]
     assert values == [value for _, _, value in connections.socket_options()]
     assert len(values) == 5
+
+
+def answering(body: bytes, encoding: str) -> Starlette:
+    async def answer(_: Request) -> Response:
+        return Response(body, media_type="application/json", headers={"Content-Encoding": encoding})
+
+    return Starlette(routes=[Route("/", answer)])
+
+
+PACK = {"gzip": gzip.compress, "deflate": zlib.compress}
+
+
+@pytest.mark.parametrize("encoding", PACK)
+async def test_an_answer_that_is_compressed_though_nobody_asked_is_unpacked(encoding):
+    """Some proxy in front of a provider does so."""
+    said = json.dumps({"said": "x" * 300_000}).encode()
+    async with (
+        serve_app(answering(PACK[encoding](said), encoding), force=True) as url,
+        httpx.AsyncClient(transport=connections.ProviderTransport()) as client,
+    ):
+        response = await client.get(url)
+    assert response.content == said
+    assert response.request.headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "said"),
+    [
+        (gzip.compress(bytes(50_000_000)), "gzip", "longer than 16777216 bytes"),
+        (gzip.compress(b"x" * 1000)[:-9], "gzip", "breaks off"),
+        (b"no gzip at all", "gzip", "cannot be unpacked"),
+        (b"x", "br", "compressed (br)"),
+        (gzip.compress(gzip.compress(bytes(1000))), "gzip, gzip", "compressed (gzip, gzip)"),
+    ],
+    ids=["bomb", "torn", "none", "other", "twice"],
+)
+async def test_an_answer_that_would_grow_beyond_the_limit_is_given_up(body, encoding, said):
+    async with (
+        serve_app(answering(body, encoding), force=True) as url,
+        httpx.AsyncClient(transport=connections.ProviderTransport()) as client,
+    ):
+        with pytest.raises(httpx.RemoteProtocolError) as given_up:
+            await client.get(url)
+    assert said in str(given_up.value)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import jwt
 import pytest
 from fastmcp import Client
@@ -142,7 +143,8 @@ def start(tmp_path, keys) -> Iterator[Callable[..., Process]]:
 def shared(realtime_process, tmp_path_factory, keys) -> Iterator[Process]:
     """One process for the tests that only ask."""
     folder = tmp_path_factory.mktemp("server")
-    process = Process(folder, environment(realtime_process.url, folder, keys)).wait_ready()
+    more = {"QUARTET_ALLOWED_HOSTS": '["Robot.example.org"]'}
+    process = Process(folder, environment(realtime_process.url, folder, keys) | more).wait_ready()
     yield process
     assert faults(process.end()) == []
 
@@ -225,6 +227,82 @@ def test_a_bad_token_is_401(shared, keys, make_keys, fault):
     assert shared.request("/control/stop", bad)[0] == 401
 
 
+OWN_NAMES = ["127.0.0.1", "localhost", "[::1]", "192.168.1.20", "nav2", "NAV2", "robot.example.org"]
+"""A host may be an address, a name without a dot, or one of QUARTET_ALLOWED_HOSTS."""
+FOREIGN = [
+    {"Host": "evil.example"},
+    {"Host": "evil.example:8002"},
+    {"Host": "127.0.0.1.evil.example"},
+    {"Host": "nav2@evil.example"},
+    {"Host": ""},
+    {"Origin": "https://evil.example"},
+    {"Origin": "http://127.0.0.1:8002"},
+    {"Origin": "null"},
+]
+"""What a browser sends for a page of another site, or of a site whose name leads to this machine (DNS rebinding)."""
+
+
+def status_of(url: str, path: str, token: str, headers: dict[str, str]) -> int:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"} if path == "/mcp" else {}
+    given = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "Mcp-Method": "tools/list",
+    }
+    with httpx.Client(trust_env=False, timeout=60) as client:
+        return client.post(url + path, json=body, headers={**given, **headers}).status_code
+
+
+@pytest.mark.parametrize("headers", FOREIGN, ids=str)
+def test_a_request_that_a_web_page_may_have_sent_is_403_also_with_a_grant(shared, keys, fences, headers):
+    for path, tool in (("/mcp", POSE), ("/control/fence", "control__fence"), ("/control/beat", POSE)):
+        token = keys.token(tool, fence=fences.newest)
+        assert status_of(shared.url, path, token, headers) == 403
+        assert status_of(shared.url, path, token, {}) != 403
+    assert status_of(shared.url, "/control/stop", keys.token("control__stop", fence=0), headers) == 200, (
+        "never hindered"
+    )
+
+
+@pytest.mark.parametrize("name", OWN_NAMES)
+def test_a_server_is_called_by_addresses_and_names_of_its_network(shared, keys, fences, name):
+    token = keys.token("control__fence", fence=fences.newest)
+    assert status_of(shared.url, "/control/fence", token, {"Host": name}) == 200
+    assert status_of(shared.url, "/control/fence", token, {"Host": f"{name}:8002"}) == 200
+
+
+async def test_many_requests_with_one_id_in_one_session_are_all_answered(shared, keys, fences, realtime):
+    """mcp has one stream for each id: all but one of them waited for ever."""
+    headers = {
+        "Authorization": f"Bearer {keys.token(POSE, fence=fences.newest)}",
+        "Accept": "application/json, text/event-stream",
+        "Mcp-Protocol-Version": "2025-11-25",
+    }
+    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "many", "version": "1"}}
+    many = httpx.Limits(max_connections=200)
+    async with httpx.AsyncClient(trust_env=False, timeout=60, limits=many, headers=headers) as http:
+
+        async def post(**body: Any) -> httpx.Response:
+            return await http.post(f"{shared.url}/mcp", json={"jsonrpc": "2.0"} | body)
+
+        hello = await post(id=0, method="initialize", params=client)
+        http.headers["Mcp-Session-Id"] = hello.headers["mcp-session-id"]
+        await post(method="notifications/initialized")
+        pose = {"name": "get_robot_pose", "arguments": {}}
+        async with asyncio.timeout(60):
+            asked = [post(id=7 if n % 2 else "7", method="tools/call", params=pose) for n in range(200)]
+            answers = await asyncio.gather(*asked)
+        refused = [answer.json() for answer in answers if answer.status_code == 400]
+        served = [answer for answer in answers if answer.status_code == 200]
+        assert len(served) + len(refused) == len(answers)
+        assert all('"ok":true' in answer.text.replace(" ", "") for answer in served)
+        assert all("id 7 is running" in said["error"]["message"] and str(said["id"]) == "7" for said in refused)
+        assert served
+        assert refused
+        assert (await post(id=7, method="tools/call", params=pose)).status_code == 200, "once it is free"
+
+
 async def test_control_needs_its_scope(shared, keys):
     status, body = shared.request("/control/fence", keys.token(POSE, fence=99))
     assert status == 403
@@ -239,6 +317,7 @@ async def test_health_and_metrics(shared, keys, fences, realtime):
     before = time.time()
     status, health = shared.request("/health", post=False)
     assert before <= health.pop("time") <= time.time()
+    assert {"get_robot_pose", "drive_on_heading"} < set(health.pop("tools"))
     assert (status, health) == (
         200,
         {"status": "ok", "robot": "summit", "bridge": True, "stopped": False, "stops": 0, "fence": fences.newest},

@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from fastmcp import Client
 
 import quartet_nav2
 from quartet_tool_server.upstream._mapping import Upstream
-from quartet_tool_server.upstream._session import Session, UpstreamUnavailableError
+from quartet_tool_server.upstream._session import Session, UpstreamLostError, UpstreamUnavailableError
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -278,6 +279,51 @@ async def test_a_command_as_upstream_is_started_again_after_its_death(sim, robot
     assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"]
     await nav2.refused("navigate_to_pose", "UPSTREAM_UNAVAILABLE", x=1.36, y=0.0)
     assert (await nav2.call("navigate_to_pose", x=1.0, y=0.0))["ok"]
+
+
+async def test_a_command_that_writes_a_line_without_end_is_given_up(caplog):
+    """The library collected it until the start was given up, at some gigabytes."""
+    session = Session("rover", Upstream(command=["sh", "-c", "yes | tr -d '\\n'"], connect_timeout_s=30))
+    before = psutil.Process().memory_info().rss
+    try:
+        with pytest.raises(UpstreamUnavailableError, match="wrote a line of more than 33554432 bytes"):
+            await session.tools()
+    finally:
+        await session.close()
+    assert psutil.Process().memory_info().rss - before < 200e6
+    assert "its session ends" in caplog.text
+    assert [child for child in psutil.Process().children(recursive=True) if child.name() in ("yes", "tr")] == []
+
+
+ENDLESS = """
+import json, os, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, answer = asked["method"], {"jsonrpc": "2.0", "id": asked.get("id")}
+    if method == "initialize":
+        about = {"name": "endless", "version": "1"}
+        answer["result"] = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": about}
+    elif method == "tools/list":
+        answer["result"] = {"tools": [{"name": "go", "inputSchema": {"type": "object"}}]}
+    elif method == "tools/call":
+        while True:
+            os.write(1, b"x" * 65_536)
+    else:
+        answer["error"] = {"code": -32601, "message": "no such method"}
+    if "id" in asked:
+        print(json.dumps(answer), flush=True)
+"""
+
+
+async def test_a_command_that_writes_a_line_without_end_in_a_call_is_lost():
+    session = Session("rover", Upstream(command=[sys.executable, "-c", ENDLESS], connect_timeout_s=60))
+    try:
+        with pytest.raises(UpstreamLostError, match="was lost during go"):
+            await session.call("go", {})
+        assert not session.connected
+        assert await session.tools() == {"go": set()}, "it is started again"
+    finally:
+        await session.close()
 
 
 async def test_a_command_that_starts_slowly_is_started_once(sim, robot, make_mapping, open_server, tmp_path):

@@ -22,10 +22,15 @@ class Arm:
             manipulation=SimpleNamespace(lift_height_m=LIFT_M),
         )
         self.z = LOW_M
+        self.lost = 0
+        """So many times it is not known where it is."""
         self.aside: list[float] = []
         """Heights at which it began to go aside [m]."""
 
     async def call(self, result: type[Any], tool: str, **arguments: Any) -> Any:
+        if tool == "moveit__get_current_pose" and self.lost:
+            self.lost -= 1
+            return result(ok=False, error_code="TRANSFORM_UNAVAILABLE")
         if tool == "moveit__get_current_pose":
             pose = Pose3D(position=(0.8, 0.1, self.z), orientation=(1.0, 0.0, 0.0, 0.0), frame_id="base_footprint")
             return result(pose=pose)
@@ -55,6 +60,33 @@ async def test_a_lift_that_was_halted_on_its_way_goes_on_to_the_same_height() ->
     arm: Any = Arm(("HEARTBEAT_LAPSED", 0.5), (NONE, 1.0))
     await retreat(arm)
     assert arm.aside == [pytest.approx(LOW_M + LIFT_M)]
+
+
+async def test_a_lift_that_got_a_part_of_the_way_goes_on_before_the_arm_goes_aside() -> None:
+    """The planner's map may have something above the arm that the next picture does not have."""
+    arm: Any = Arm((NONE, 0.3), (NONE, 1.0))
+    ended = await retreat(arm)
+    assert ended is not None
+    assert ended.ok
+    assert arm.aside == [pytest.approx(LOW_M + LIFT_M)]
+
+
+async def test_an_arm_that_gets_no_higher_goes_aside_from_as_high_as_it_got() -> None:
+    arm: Any = Arm(*[(NONE, 0.1)] * _retreat.LIFT_TRIES)
+    await retreat(arm)
+    (height,) = arm.aside
+    assert LOW_M + 0.3 * LIFT_M < height < LOW_M + 0.4 * LIFT_M
+
+
+async def test_a_server_that_does_not_know_yet_where_the_arm_is_is_asked_again() -> None:
+    arm: Any = Arm((NONE, 1.0))
+    arm.lost = 2
+    await retreat(arm)
+    assert arm.aside == [pytest.approx(LOW_M + LIFT_M)]
+    arm = Arm()
+    arm.lost = 9
+    assert await retreat(arm) is None
+    assert arm.aside == []
 
 
 async def test_an_arm_that_is_not_lifted_stays_where_it_is() -> None:

@@ -16,7 +16,7 @@ from quartet_agent_runtime import (
     WorkClock,
     load_settings,
 )
-from quartet_agent_runtime._arguments import read_arguments
+from quartet_agent_runtime._arguments import checkable, read_arguments
 from quartet_agent_runtime._conversation import truncate
 from quartet_agent_runtime._meter import Meter
 from quartet_agent_runtime._repetition import Repetition
@@ -138,3 +138,28 @@ def test_a_wall_clock_that_is_set_moves_no_deadline(monkeypatch):
         assert 50 < clock.left_s <= 60
         assert 40 < meter.remaining_s <= 50
         assert meter.exhausted() is None
+
+
+def test_a_schema_that_names_itself_is_a_refusal_and_no_crash():
+    with pytest.raises(ArgumentsError, match="schema of this tool cannot be used"):
+        read_arguments({"a": 1}, {"type": "object", "$ref": "#"})
+
+
+def test_regular_expressions_of_a_server_are_left_to_it():
+    schema = {
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string", "pattern": "^(a|a)*$", "enum": [{"pattern": "x"}]},
+            "any": {"anyOf": [{"pattern": "^(a|a)*$"}, {"type": "null"}]},
+        },
+        "required": ["pattern"],
+        "patternProperties": {"^(a|a)*$": {}},
+    }
+    assert checkable(schema) == {
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string", "enum": [{"pattern": "x"}]},
+            "any": {"anyOf": [{}, {"type": "null"}]},
+        },
+        "required": ["pattern"],
+    }

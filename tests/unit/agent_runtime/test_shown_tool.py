@@ -110,3 +110,27 @@ def test_what_is_shown_of_every_skill_and_report_is_a_schema_that_takes_the_same
             validator = Draft202012Validator(shown_tool(one, one.name)["function"]["parameters"])
             assert validator.is_valid(value)
             assert not validator.is_valid({})
+
+
+def test_definitions_that_name_each_other_are_shown_as_they_are():
+    """Each in the place of its name would be more schemas than there is memory for."""
+    names = [f"d{n}" for n in range(20)]
+    each = {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in names]}
+    schema = {
+        "type": "object",
+        "properties": {"a": each},
+        "$defs": {name: dict(each) for name in names},
+        "required": ["a"],
+    }
+    function = shown_tool(ToolSpec("arm__move", "Moves.", schema), "Call arm__move.")["function"]
+    assert function["parameters"] == schema
+
+
+def test_a_schema_that_is_none_is_shown_as_it_is():
+    for odd in (
+        {"properties": {"a": "b"}, "required": ["a"]},
+        {"anyOf": [1]},
+        {"items": {"$ref": "#/$defs/x"}, "$defs": []},
+    ):
+        function = shown_tool(ToolSpec("arm__move", "Moves.", odd), "Call arm__move.")["function"]
+        assert function["parameters"] == odd

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
 
-import httpx
+import httpx2
 import pytest
 
 from quartet_cli import follow
@@ -116,10 +116,10 @@ def test_a_clock_that_is_ahead_of_the_orchestrators_hides_no_question() -> None:
     assert int(told[0].split("within ")[1].split(" s")[0]) > 3000
 
 
-def answered_at(at: float) -> httpx.Client:
+def answered_at(at: float) -> httpx2.Client:
     """A client whose answers have the time `at` in their header."""
-    sent = httpx.Response(200, json={"tasks": []}, headers={"date": formatdate(at, usegmt=True)})
-    return httpx.Client(transport=httpx.MockTransport(lambda _: sent), base_url="http://there")
+    sent = httpx2.Response(200, json={"tasks": []}, headers={"date": formatdate(at, usegmt=True)})
+    return httpx2.Client(transport=httpx2.MockTransport(lambda _: sent), base_url="http://there")
 
 
 @pytest.mark.parametrize("behind_s", [7200.0, -7200.0])
@@ -130,9 +130,9 @@ def test_the_orchestrators_time_is_that_of_its_answers(behind_s: float) -> None:
 
 
 def test_a_time_that_nobody_tells_is_that_of_this_machine() -> None:
-    answer = httpx.Response(200, json={"tasks": []})
-    transport = httpx.MockTransport(lambda _: answer)
-    api = OrchestratorClient("http://there", client=httpx.Client(transport=transport, base_url="http://there"))
+    answer = httpx2.Response(200, json={"tasks": []})
+    transport = httpx2.MockTransport(lambda _: answer)
+    api = OrchestratorClient("http://there", client=httpx2.Client(transport=transport, base_url="http://there"))
     api.tasks(None, 1)
     assert api.now() == pytest.approx(time.time(), abs=60.0)
 
@@ -140,8 +140,8 @@ def test_a_time_that_nobody_tells_is_that_of_this_machine() -> None:
 @pytest.mark.parametrize("given", ["", "../../metrics", "..", "t1/../t2", "t1?x", "a b"])
 def test_what_is_no_id_of_a_task_is_told_so_and_asks_for_nothing(given):
     asked = []
-    transport = httpx.MockTransport(lambda request: asked.append(request.url) or httpx.Response(404, json={}))
-    api = OrchestratorClient("http://there", client=httpx.Client(transport=transport, base_url="http://there"))
+    transport = httpx2.MockTransport(lambda request: asked.append(request.url) or httpx2.Response(404, json={}))
+    api = OrchestratorClient("http://there", client=httpx2.Client(transport=transport, base_url="http://there"))
     for ask in (
         api.task,
         api.resume,
@@ -157,8 +157,10 @@ def test_what_is_no_id_of_a_task_is_told_so_and_asks_for_nothing(given):
 @pytest.mark.parametrize("name", ["../../../metrics", "..", "a/b", "a?b#c"])
 def test_a_name_that_an_agent_gave_its_transcript_leads_nowhere_else(name):
     asked = []
-    transport = httpx.MockTransport(lambda request: asked.append(request.url.raw_path) or httpx.Response(200, json={}))
-    api = OrchestratorClient("http://there", client=httpx.Client(transport=transport, base_url="http://there"))
+    transport = httpx2.MockTransport(
+        lambda request: asked.append(request.url.raw_path) or httpx2.Response(200, json={})
+    )
+    api = OrchestratorClient("http://there", client=httpx2.Client(transport=transport, base_url="http://there"))
     api.transcript("t1", name)
     (path,) = asked
     assert path.startswith(b"/tasks/t1/transcripts/")

@@ -1,5 +1,6 @@
 """`quartet grant`: what the token says."""
 
+import contextlib
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -43,10 +44,13 @@ def health():
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            body = json.dumps(answers.get(self.path, {})).encode()
             self.send_response(200 if self.path in answers else 404)
             self.end_headers()
-            self.wfile.write(body)
+            if answers.get(self.path) == "endless":
+                with contextlib.suppress(ConnectionError):
+                    while True:
+                        self.wfile.write(b" " * 65_536)
+            self.wfile.write(json.dumps(answers.get(self.path, {})).encode())
 
         def log_message(self, *_):
             pass
@@ -107,3 +111,32 @@ def test_a_grant_is_either_for_tools_or_for_the_gateway(options, grant):
     status, claims, said = grant(*options)
     assert (status, claims) == (2, None)
     assert "name the tools that the client may call" in said
+
+
+@pytest.mark.parametrize(
+    "tool", ["nav3__spin_robot", "nav2__", "nav2__spin__robot__x-y", "spin_robot", "control__stop"]
+)
+def test_a_name_that_is_none_of_a_tool_is_refused_with_the_servers(tool, grant):
+    status, claims, said = grant(tool, "--fence", "1")
+    assert (status, claims) == (2, None)
+    assert "servers: nav2, moveit, perception, ros" in said.replace("\n", " ")
+
+
+def test_a_tool_that_a_server_does_not_have_is_refused_with_those_that_it_has(grant, health, monkeypatch):
+    answers, url = health
+    answers |= {"/health": {"fence": 1, "tools": ["spin_robot", "get_robot_pose"]}}
+    monkeypatch.setenv("QUARTET_SERVERS", json.dumps({"summit": {"nav2": f"{url}/mcp"}}))
+    assert grant("nav2__spin_robot")[0] == 0
+    status, claims, said = grant("nav2__spin_robots")
+    assert (status, claims) == (2, None)
+    assert "'nav2' has no tool 'spin_robots'; it has: nav2__get_robot_pose, nav2__spin_robot" in said.replace("\n", " ")
+
+
+def test_an_answer_without_end_is_given_up(grant, health, monkeypatch):
+    """Whatever answers at the address."""
+    answers, url = health
+    answers |= {"/health": "endless"}
+    monkeypatch.setenv("QUARTET_SERVERS", json.dumps({"summit": {"nav2": f"{url}/mcp"}}))
+    status, _, said = grant("nav2__spin_robot")
+    assert status == 2
+    assert "longer than 1048576 bytes" in said.replace("\n", " ")

@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from quartet_cli import settings as module
@@ -72,11 +72,11 @@ def test_the_stop_service_too(up: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize(("token", "said"), [(None, "came with none"), ("x", "came with another")])
 def test_an_orchestrator_that_lets_nobody_in_is_told_with_the_remedy(token: str | None, said: str) -> None:
-    def refuse(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(401, json={"title": "Not authenticated", "detail": "send a token"})
+    def refuse(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(401, json={"title": "Not authenticated", "detail": "send a token"})
 
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    client = httpx.Client(transport=httpx.MockTransport(refuse), base_url=RUNNING, headers=headers)
+    client = httpx2.Client(transport=httpx2.MockTransport(refuse), base_url=RUNNING, headers=headers)
     with (
         OrchestratorClient(RUNNING, client=client) as api,
         pytest.raises(RefusedError, match=f"{said}: set QUARTET_API_TOKEN"),

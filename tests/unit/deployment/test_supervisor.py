@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import psutil
 import pytest
 import redis
@@ -393,11 +393,11 @@ def test_nobody_else_on_the_machine_reads_what_a_stack_writes(tmp_path: Path) ->
 def test_a_time_limit_beyond_the_budgets_default_is_not_cut_short_by_it() -> None:
     sent: list[dict[str, Any]] = []
 
-    def accept(request: httpx.Request) -> httpx.Response:
+    def accept(request: httpx2.Request) -> httpx2.Response:
         sent.append(json.loads(request.content))
-        return httpx.Response(400, json={"detail": "enough"})
+        return httpx2.Response(400, json={"detail": "enough"})
 
-    client = httpx.Client(transport=httpx.MockTransport(accept), base_url="http://x")
+    client = httpx2.Client(transport=httpx2.MockTransport(accept), base_url="http://x")
     with OrchestratorClient("http://x", client=client) as api, pytest.raises(RefusedError):
         api.submit(TaskSubmission(sentence="go to the kitchen", timeout_s=3000))
     assert sent == [{"sentence": "go to the kitchen", "timeout_s": 3000}]

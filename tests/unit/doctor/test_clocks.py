@@ -4,7 +4,7 @@ import math
 import time
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from quartet_cli.doctor import Finding, Verdict, clocks
@@ -20,18 +20,18 @@ def examine(monkeypatch: pytest.MonkeyPatch) -> Any:
     """
 
     def check(redis: float = 0.0, pick: float = 0.0, **ahead: float) -> Finding | None:
-        def answer(request: httpx.Request) -> httpx.Response:
+        def answer(request: httpx2.Request) -> httpx2.Response:
             assert request.url.path == "/health"
             if request.url.host not in ahead:
-                raise httpx.ConnectError("refused")
+                raise httpx2.ConnectError("refused")
             if math.isnan(mine := ahead[request.url.host]):
-                return httpx.Response(503, json={"status": "unavailable"})
+                return httpx2.Response(503, json={"status": "unavailable"})
             others = {"store_clock_ahead_s": redis, "agent_clocks_ahead_s": {"pick": pick}}
             body = {"time": time.time() + mine} | (others if request.url.host == "o" else {})
-            return httpx.Response(200, json=body)
+            return httpx2.Response(200, json=body)
 
-        transport, client = httpx.MockTransport(answer), httpx.Client
-        monkeypatch.setattr(httpx, "Client", lambda **_: client(transport=transport))
+        client = httpx2.Client(transport=httpx2.MockTransport(answer))
+        monkeypatch.setattr(clocks, "blocking_client", lambda **_: client)
         return clocks.check_clocks(PROCESSES)
 
     return check

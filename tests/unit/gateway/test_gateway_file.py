@@ -1,5 +1,6 @@
 """gateway.yaml and the environment: what is taken, and what is said about mistakes."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -167,3 +168,41 @@ def test_a_key_that_can_be_guessed(name):
 def test_what_the_package_exports():
     assert sorted(quartet_gateway.__all__) == quartet_gateway.__all__
     assert all(hasattr(quartet_gateway, name) for name in quartet_gateway.__all__)
+
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BOMB, "more than 20000 values"),
+        ("models: &m [*m]\n", "more than 20000 values"),
+        ("[" * 100_000, "nested deeper than 20 levels"),
+        ("models: !!int 'x'\n", "is not YAML"),
+        ("tasks: !!timestamp 'x'\n", "is not YAML"),
+        ("# " + "x" * 1_100_000, "is too long"),
+        ("models: {\x00", "is not YAML"),
+    ],
+    ids=["aliases", "itself", "deep", "int", "date", "long", "nul"],
+)
+def test_a_file_that_is_meant_to_harm_is_refused(tmp_path, text, said):
+    with pytest.raises(ConfigurationError, match=said):
+        load_file(write(tmp_path, text))
+
+
+def test_a_link_is_followed_to_a_file_and_to_nothing_that_has_no_end(tmp_path):
+    real = write(tmp_path, "retries: {attempts: 1}\n")
+    (tmp_path / "good.yaml").symlink_to(real)
+    assert load_file(tmp_path / "good.yaml").retries.attempts == 1
+    os.mkfifo(tmp_path / "pipe")
+    for name, target in (("to_pipe", tmp_path / "pipe"), ("to_device", "/dev/zero")):
+        (tmp_path / name).symlink_to(target)
+        with pytest.raises(ConfigurationError, match="no regular file"):
+            load_file(tmp_path / name)
+    (tmp_path / "to_itself").symlink_to(tmp_path / "to_itself")
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        load_file(tmp_path / "to_itself")

@@ -149,3 +149,20 @@ def test_dependabot_sees_what_has_versions():
     assert updates.keys() == {"uv", "docker", "docker-compose", "github-actions"}
     for folder in updates["docker"]["directories"]:
         assert list((ROOT / folder.lstrip("/")).glob("*ockerfile*")), folder
+
+
+def test_images_that_compose_takes_from_others_have_an_exact_version_and_a_stand_in():
+    """`latest` and `8-alpine` are other programs on another day; a release names all images by digest on top."""
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    images = {name: service["image"] for name, service in services.items() if "build" not in service}
+    assert set(images) == {"redis", "prometheus", "redis-exporter", "grafana"}
+    defaults = {
+        name: re.fullmatch(r"\$\{QUARTET_[A-Z]+_IMAGE:-(.+)\}", image).group(1) for name, image in images.items()
+    }
+    exact = r"[a-z0-9./_-]+:v?\d+\.\d+\.\d+(-alpine)?(@sha256:[0-9a-f]{64})?"
+    assert {name: image for name, image in defaults.items() if not re.fullmatch(exact, image)} == {}
+    example = (ROOT / ".env.example").read_text()
+    stand_ins = (ROOT / "scripts/stand-in-images").read_text()
+    for image in defaults.values():
+        assert f"_IMAGE={image}\n" in example
+        assert f"            {image.partition(':')[0]}:*) echo" in stand_ins

@@ -54,9 +54,14 @@ def test_a_file_that_is_meant_to_hang_or_crash_is_refused_by_name(tmp_path: Path
 
 def test_a_pipe_is_not_waited_for_and_a_device_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "pipe", Path("/dev/zero")):
+    (tmp_path / "to_pipe").symlink_to(tmp_path / "pipe")
+    (tmp_path / "to_device").symlink_to("/dev/zero")
+    for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path / "to_pipe", tmp_path / "to_device"):
         with pytest.raises(SiteFileError, match="it is no regular file"):
             load_site(path)
+    (tmp_path / "to_itself").symlink_to(tmp_path / "to_itself")
+    with pytest.raises(SiteFileError, match="cannot be read"):
+        load_site(tmp_path / "to_itself")
 
 
 def test_an_alias_may_be_used_as_it_is_meant(tmp_path: Path) -> None:

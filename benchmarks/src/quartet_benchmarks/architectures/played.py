@@ -98,7 +98,7 @@ class PlayedFile:
     def __init__(self, folder: Path, about: dict[str, Any], *, goes_on: bool) -> None:
         self._path = folder / FILE
         self.episodes: list[Played] = []
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self._path.exists() and (goes_on or not self._is_of(about["model"])):
             self.episodes = self._read(about)
         else:

@@ -46,7 +46,7 @@ def run_tasks(
     Raises:
         OptionError: the folder has another experiment.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     use(Spending(folder / SPENT, prices, limits.budget_usd, MOST_TOKENS_OUT))
     try:
         eval_set(

@@ -20,7 +20,7 @@ def episodes_file(shard: str, out: Path) -> Path:
     """Return the file for the episodes of a shard, in its folder below `out`, which is made. Raises OptionError."""
     file = shard_folder(out, shard) / FILE
     with _writing(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.touch()
     return file
 

@@ -1,6 +1,7 @@
 """`quartet page|mcp|grant`: how browsers, assistants and clients of one's own get in."""
 
 import asyncio
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -12,8 +13,10 @@ from quartet_cli.commands.common import Url
 from quartet_cli.errors import UsageError
 from quartet_cli.fences import newest_fence
 from quartet_cli.settings import load_settings, require_address, running_stack
-from quartet_deployment import ClientError, OrchestratorClient, sign_grant
+from quartet_deployment import SERVERS, ClientError, OrchestratorClient, sign_grant
 
+TOOL = re.compile(rf"(?:{'|'.join(SERVERS)})__[a-z][a-z0-9_]*")
+"""Name of a tool, as <server>__<tool>."""
 Address = Annotated[
     str | None,
     typer.Option(
@@ -114,9 +117,12 @@ def grant(
     tools = tools or []
     if gateway == bool(tools):
         raise UsageError("name the tools that the client may call, like nav2__get_robot_pose, or give --gateway")
-    wrong = [tool for tool in tools if len(tool.split("__")) != 2]
+    wrong = [tool for tool in tools if not TOOL.fullmatch(tool)]
     if wrong:
-        raise UsageError(f"'{wrong[0]}' is not the name of a tool; write <server>__<tool>, like nav2__get_robot_pose")
+        raise UsageError(
+            f"'{wrong[0]}' is not the name of a tool; write <server>__<tool>, like nav2__get_robot_pose; "
+            f"servers: {', '.join(SERVERS)}"
+        )
     robot = None if gateway else robot or running.get("robot")
     for option, value in (("--robot", robot or gateway), ("--key", key or running.get("private_key"))):
         if not value:
@@ -127,8 +133,7 @@ def grant(
     except OSError as error:
         raise UsageError(f"--key {key_file} cannot be read: {error.strerror}") from error
     if robot is not None and fence is None:
-        servers = {tool.split("__")[0] for tool in tools}
-        fence = newest_fence(robot, servers, load_settings().servers_of(robot)) + 1
+        fence = newest_fence(robot, tools, load_settings().servers_of(robot)) + 1
     try:
         print(sign_grant(pem, robot, tools, name=name, fence=fence or 0, seconds=seconds, beats=beats))
     except ValueError as error:

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import httpx
+import httpx2
 import typer
 from pydantic import SecretStr
 from rich.console import Console
@@ -24,10 +24,12 @@ from quartet_cli.commands.common import (
     start_and_follow,
 )
 from quartet_cli.errors import CannotStartError, ExitStatus
+from quartet_cli.interrupts import Interrupts
 from quartet_cli.settings import CliSettings, running_stack
 from quartet_cli.terminal import open_terminal
 from quartet_contracts import Architecture
 from quartet_deployment import DEFAULT_SENSORS, DeploymentError, Stack, StackOptions, StopClient, state_folder
+from quartet_process.bounded_answers import blocking_client
 from quartet_site import SiteFileError
 
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of where things lie in the simulation.")]
@@ -136,14 +138,18 @@ def up(
     signal.signal(signal.SIGTERM, _interrupt)
     stack = start_stack(options, console)
     try:
-        warn_of_stops(stack, console)
-        place = f"in the world {world}" if robot_dir is None else f"at {stack.bridge_url}"
-        who = f"robot{'s' if stack.robots[1:] else ''} {', '.join(stack.robots)}"
-        where = f"{who} {place}, orchestrator at {stack.url}, logs in {stack.log_dir}"
-        console.print(where, soft_wrap=True)
-        print_page(stack, console)
-        console.print(f"now, in another terminal: quartet run {_example(stack, world, robot_dir)}", soft_wrap=True)
-        _watch(stack)
+        # A line that is interrupted half way would be printed once more, before the next one.
+        with Interrupts() as interrupts:
+            with interrupts.held():
+                warn_of_stops(stack, console)
+                place = f"in the world {world}" if robot_dir is None else f"at {stack.bridge_url}"
+                who = f"robot{'s' if stack.robots[1:] else ''} {', '.join(stack.robots)}"
+                where = f"{who} {place}, orchestrator at {stack.url}, logs in {stack.log_dir}"
+                console.print(where, soft_wrap=True)
+                print_page(stack, console)
+                example = _example(stack, world, robot_dir)
+                console.print(f"now, in another terminal: quartet run {example}", soft_wrap=True)
+            _watch(stack)
     except KeyboardInterrupt:
         console.print("ending all processes")
     finally:
@@ -224,8 +230,9 @@ def start_stack(options: StackOptions, console: Console) -> Stack:
 def model_problems(gateway_url: str) -> dict[str, str]:
     """Return what to do about agents without a model, by the agents' names; {} when all have one."""
     try:
-        problems: dict[str, str] = httpx.get(f"{gateway_url}/health", timeout=5.0).json().get("problems", {})
-    except (httpx.HTTPError, ValueError):
+        with blocking_client(timeout=5.0) as http:
+            problems: dict[str, str] = http.get(f"{gateway_url}/health").json().get("problems", {})
+    except (httpx2.HTTPError, ValueError):
         # Stack.died() reports a process that does not answer.
         return {}
     agents_of: dict[str, list[str]] = {}

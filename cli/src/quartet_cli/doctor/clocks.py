@@ -4,10 +4,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import httpx
+import httpx2
 
 from quartet_cli.doctor.examination import Finding, Verdict
 from quartet_process import clock_skew
+from quartet_process.bounded_answers import blocking_client
 
 TIMEOUT_S = 3.0
 TOLERATED_S = 1.0
@@ -22,15 +23,15 @@ def check_clocks(processes: Mapping[str, str]) -> Finding | None:
     """
     ahead: dict[str, float] = {}
     silent: dict[str, str] = {}
-    with httpx.Client(timeout=TIMEOUT_S, trust_env=False) as client:
+    with blocking_client(timeout=TIMEOUT_S, trust_env=False) as client:
         for name, url in processes.items():
-            health_url, sent_at = httpx.URL(url).copy_with(path="/health", query=None), time.time()
+            health_url, sent_at = httpx2.URL(url).copy_with(path="/health", query=None), time.time()
             try:
                 health: Any = client.get(health_url).json()
                 mine = clock_skew(float(health["time"]), sent_at, time.time())
                 others = {"redis": float(health["store_clock_ahead_s"])} if "store_clock_ahead_s" in health else {}
                 others |= {name: float(one) for name, one in health.get("agent_clocks_ahead_s", {}).items()}
-            except httpx.HTTPError as error:
+            except httpx2.HTTPError as error:
                 silent[name] = f"no answer at {health_url} ({type(error).__name__})"
             except (ValueError, KeyError, TypeError, AttributeError):
                 silent[name] = f"{health_url} tells no time"

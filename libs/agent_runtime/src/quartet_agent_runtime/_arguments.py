@@ -6,6 +6,11 @@ from typing import Any, cast
 from quartet_agent_runtime.errors import ArgumentsError
 
 MAX_ARGUMENT_CHARS = 16_000
+PATTERNS = frozenset({"pattern", "patternProperties"})
+NAMED = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
+"""Keywords whose members have names of the schema's own."""
+VALUES = frozenset({"const", "enum", "default", "examples", "required"})
+"""Keywords with values, no schemas."""
 
 
 def read_arguments(raw: Any, schema: dict[str, Any]) -> dict[str, Any]:
@@ -55,10 +60,42 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
 
+def checkable(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a server's schema without its regular expressions, which it checks itself.
+
+    One that backtracks would keep this process busy for as long as it likes.
+    """
+    return {key: _checkable(key, value) for key, value in schema.items() if key not in PATTERNS}
+
+
+def _checkable(key: str, value: Any) -> Any:
+    if key in VALUES:
+        return value
+    if isinstance(value, list):
+        return [
+            checkable(cast("dict[str, Any]", one)) if isinstance(one, dict) else one for one in cast("list[Any]", value)
+        ]
+    if not isinstance(value, dict):
+        return value
+    named = cast("dict[str, Any]", value)
+    if key in NAMED:
+        return {
+            name: checkable(cast("dict[str, Any]", one)) if isinstance(one, dict) else one
+            for name, one in named.items()
+        }
+    return checkable(named)
+
+
 def _faults(value: dict[str, Any], schema: dict[str, Any]) -> list[str]:
     # Imported here because it costs more than the process has time for before it is ready.
     from jsonschema import Draft202012Validator
 
     strict = schema if "additionalProperties" in schema else {**schema, "additionalProperties": False}
-    errors = sorted(Draft202012Validator(strict).iter_errors(value), key=lambda e: list(map(str, e.absolute_path)))  # pyright: ignore[reportUnknownMemberType]
+    try:
+        errors = sorted(Draft202012Validator(strict).iter_errors(value), key=lambda e: list(map(str, e.absolute_path)))  # pyright: ignore[reportUnknownMemberType]
+    except Exception as error:
+        # A schema that names itself without end, or what is not there.
+        raise ArgumentsError(
+            f"the schema of this tool cannot be used ({type(error).__name__}); use another tool"
+        ) from error
     return [f"{'.'.join(map(str, error.absolute_path)) or '(whole)'}: {error.message[:300]}" for error in errors[:8]]

@@ -46,37 +46,38 @@ async def retreat(check: RequestContext) -> ArmResult | None:
     """Raise the arm straight up by the lift height or as far as it gets, then bring it to its transit state.
 
     A halted arm may be low between things that the planner does not know, and its next motion to the side would knock
-    them over. So it goes aside only when it is up or has no way further up; while the lift is refused or halted for
-    another reason, such as a base of which it is not known yet that it stands, it is tried again, LIFT_TRIES times in
-    all. What does not succeed is left to the model. Returns how the last motion ended, None where it is not known where
-    the arm is. Raises VerificationError.
+    them over. So it goes aside only when it is measured up or has no way further up. A lift that got a part of the way
+    goes on; one that is refused or halted for another reason, such as a base of which it is not known yet that it
+    stands, or a server that has just been started and does not know where the arm is, is tried again: LIFT_TRIES times
+    in all. What does not succeed is left to the model. Returns how the last motion ended, None where it is not known
+    where the arm is. Raises VerificationError.
     """
     arm, lift_m = check.robot.arm, check.robot.manipulation.lift_height_m
     top: float | None = None
-    tries = 0
-    while True:
+    lifted: ArmResult | None = None
+    for further in reversed(range(LIFT_TRIES)):
         now = await check.call(CurrentPoseResult, "moveit__get_current_pose")
-        if now.pose is None:
-            return None
-        x, y, z = now.pose.position
-        top = z + lift_m if top is None else top
-        if top - z < LEAST_FRACTION * lift_m:
-            return await tuck(check)
-        lifted = await check.call(
-            ArmResult,
-            "moveit__plan_cartesian_path",
-            group=arm.group,
-            position=[x, y, top],
-            orientation=list(now.pose.orientation),
-            frame_id=now.pose.frame_id,
-            min_fraction=LEAST_FRACTION,
-        )
-        tries += 1
-        if lifted.ok or lifted.error_code in NO_WAY_UP:
-            return await tuck(check)
-        if tries == LIFT_TRIES:
-            return lifted
-        await asyncio.sleep(RETRY_S)
+        if now.pose is not None:
+            x, y, z = now.pose.position
+            top = z + lift_m if top is None else top
+            if top - z < LEAST_FRACTION * lift_m:
+                return await tuck(check)
+            lifted = await check.call(
+                ArmResult,
+                "moveit__plan_cartesian_path",
+                group=arm.group,
+                position=[x, y, top],
+                orientation=list(now.pose.orientation),
+                frame_id=now.pose.frame_id,
+                min_fraction=LEAST_FRACTION,
+            )
+            if lifted.error_code in NO_WAY_UP:
+                return await tuck(check)
+            if lifted.ok and further:
+                continue
+        if further:
+            await asyncio.sleep(RETRY_S)
+    return await tuck(check) if lifted is not None and lifted.ok else lifted
 
 
 async def tuck(check: RequestContext) -> ArmResult:

@@ -11,27 +11,29 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import httpx2
 
+from quartet_agent_runtime._arguments import checkable
 from quartet_agent_runtime._heartbeats import Heartbeats
 from quartet_agent_runtime._http import note_keepalive, open_client
 from quartet_agent_runtime._tools import Progress, Specs, ToolSpec
+from quartet_agent_runtime._untrusted import clean
 from quartet_agent_runtime.errors import (
     CallTimeoutError,
     ServerLostError,
     ServerRefusedError,
     ServerUnavailableError,
 )
+from quartet_process.errors import ToolListError
+from quartet_process.tool_lists import read_tools
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
-    from mcp_types import CallToolResult, ElicitResult, InputRequiredResult, InputResponses
+    from mcp_types import CallToolResult, ElicitResult, InputRequiredResult, InputResponses, Tool
 
 HANDSHAKE_TIMEOUT_S = 30.0
 """On a busy machine a server that has just been started takes seconds until it lists its tools."""
 CANCEL_GRACE_S = 1.0
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 """Images of two cameras fit; the mcp client caps an event at 1 MB, and an answer that is no stream not at all."""
-MAX_TOOL_PAGES = 100
-"""Pages of a server's list of tools."""
 
 T = TypeVar("T")
 
@@ -78,7 +80,7 @@ class Server:
         """
         if self._session is None:
             self._specs = None
-        # Listing lets the client check the result without asking for the list at each call.
+        # The list says which tools move the robot.
         await self.list()
         session = await self._open()
 
@@ -139,8 +141,9 @@ class Server:
 
     async def _own(self, ready: "asyncio.Future[ClientSession]") -> None:
         # Imported here: the mcp package costs half of the time in which an agent must be ready.
-        from mcp.client.session import ClientSession
         from mcp.client.streamable_http import streamable_http_client
+
+        from quartet_agent_runtime._session import UncheckedSession
 
         async def note_status(response: httpx2.Response) -> None:
             if response.status_code >= httpx2.codes.BAD_REQUEST:
@@ -156,7 +159,7 @@ class Server:
                 event_hooks={"response": [note_status]},
             ) as http,
             streamable_http_client(self.url, http_client=http, max_sse_event_size=MAX_EVENT_BYTES) as (read, write),
-            ClientSession(read, write) as session,
+            UncheckedSession(read, write) as session,
         ):
             await _handshake(session)
             if not ready.done():
@@ -166,16 +169,13 @@ class Server:
     async def _list_all(self, session: "ClientSession") -> Specs:
         from mcp_types import PaginatedRequestParams
 
-        specs: Specs = []
-        cursor: str | None = None
-        for _ in range(MAX_TOOL_PAGES):
-            page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
-            specs += [ToolSpec(tool.name, tool.description or "", tool.input_schema) for tool in page.tools]
-            self._moving |= {t.name for t in page.tools if not (t.annotations and t.annotations.read_only_hint)}
-            cursor = page.next_cursor
-            if not cursor:
-                return specs
-        raise ValueError(f"its list of tools has more than {MAX_TOOL_PAGES} pages")
+        async def page(cursor: str | None) -> "tuple[list[Tool], str | None]":
+            said = await session.list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
+            return said.tools, said.next_cursor
+
+        tools = await read_tools(self.name, page)
+        self._moving |= {t.name for t in tools if not (t.annotations and t.annotations.read_only_hint)}
+        return [ToolSpec(tool.name, clean(tool.description or ""), checkable(tool.input_schema)) for tool in tools]
 
     async def _guarded(self, work: Coroutine[Any, Any, T], timeout_s: float, what: str) -> T:
         """Return the result of `work`, or raise why there is none: time-out, lost connection, refusal."""
@@ -211,8 +211,10 @@ class Server:
             raise ServerRefusedError(f"MCP server '{self.name}': {error}") from error
         except asyncio.CancelledError:
             raise self._lost(what, owner) from None
+        except ToolListError as error:
+            raise ServerRefusedError(f"MCP server '{self.name}': {error}") from error
         except Exception as error:
-            # The client raises plain RuntimeError for results that do not fit the tool's schema.
+            # Such as an answer that is none of the protocol.
             raise ServerRefusedError(f"MCP server '{self.name}': {type(error).__name__}: {error}") from error
 
     def _lost(self, what: str, owner: "asyncio.Task[None]") -> ServerLostError:

@@ -33,14 +33,15 @@ WITHDRAWN = frozenset(get_args(Withdrawn))
 RESTART_S = 10.0
 """How long a server takes to restart on a busy machine."""
 RETRY_S = 0.25
+MAX_SHOWN_CHARS = 100_000
+"""Of the descriptions and schemas of all tools that a model is shown: no server may fill the prompt."""
 
 
 class Toolbox:
     """Tools of `servers` (name to URL), called with `grant` as the bearer token.
 
     Shows the model the tools in `shown` and no others. One session per server, opened at the first use, and again when
-    it was lost. The tools of a server are listed once: the mcp client checks results against the listed schemas, and
-    lists again at every call of a tool that it does not know. For a call that a server puts off until a person allows
+    it was lost. The tools of a server are listed once. For a call that a server puts off until a person allows
     it, the `approver` asks, and the call is made once more. Names in results are added to `untrusted`.
     """
 
@@ -89,7 +90,14 @@ class Toolbox:
             raise ToolsUnavailableError(
                 f"MCP servers do not offer {', '.join(missing)}; run servers of the same version as the agents"
             )
-        return [ToolSpec(name, found[name].description, found[name].schema) for name in self._shown]
+        shown = [ToolSpec(name, found[name].description, found[name].schema) for name in self._shown]
+        chars = sum(len(spec.description) + len(json.dumps(spec.schema)) for spec in shown)
+        if chars > MAX_SHOWN_CHARS:
+            raise ToolsUnavailableError(
+                f"the tools of {', '.join(needed)} are described in {chars} characters, at most {MAX_SHOWN_CHARS} go "
+                "into a prompt; run servers of the same version as the agents"
+            )
+        return shown
 
     async def _list_server(self, name: str) -> tuple[str, Specs]:
         try:

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote
 
-import httpx
+import httpx2
 
 from quartet_contracts import (
     TERMINAL,
@@ -25,11 +25,14 @@ from quartet_contracts import (
 )
 from quartet_contracts.journal import StateChanged
 from quartet_deployment.errors import ClientError, RefusedError, UnreachableError
+from quartet_process.bounded_answers import blocking_client
 
 TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 """As Identifier of the contracts."""
 CALL_TIMEOUT_S = 30.0
 RECONNECT_FOR_S = 30.0
+MOST_BYTES = 64 * 1024 * 1024
+"""Of an answer, or an event: a transcript may have 8 MB before its pictures are named in it."""
 AGREED_S = 5.0
 """The time in an answer's header has whole seconds, and the answer takes a while: less than this is no difference."""
 
@@ -37,10 +40,10 @@ AGREED_S = 5.0
 class OrchestratorClient:
     """Client of one orchestrator. Raises UnreachableError and RefusedError with texts for the person."""
 
-    def __init__(self, url: str, token: str | None = None, client: httpx.Client | None = None) -> None:
+    def __init__(self, url: str, token: str | None = None, client: httpx2.Client | None = None) -> None:
         self.url = url
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._http = client or httpx.Client(base_url=url, timeout=CALL_TIMEOUT_S, headers=headers)
+        self._http = client or blocking_client(MOST_BYTES, base_url=url, timeout=CALL_TIMEOUT_S, headers=headers)
         self._ahead_s = 0.0
         """How far this machine's clock is ahead of the orchestrator's."""
 
@@ -139,7 +142,7 @@ class OrchestratorClient:
                     yield event
                     if isinstance(event.event, StateChanged) and event.event.state in TERMINAL:
                         return
-            except httpx.TransportError as error:
+            except httpx2.TransportError as error:
                 lost_at = lost_at or time.monotonic()
                 if time.monotonic() - lost_at > RECONNECT_FOR_S:
                     raise UnreachableError(
@@ -157,7 +160,7 @@ class OrchestratorClient:
         headers = {"Accept": "text/event-stream", **({"Last-Event-ID": after} if after else {})}
         path = _path(task_id, "events")
         # Between two events there may be a long drive; the orchestrator's comments keep the link alive.
-        with self._http.stream("GET", path, headers=headers, timeout=httpx.Timeout(10.0, read=120.0)) as answer:
+        with self._http.stream("GET", path, headers=headers, timeout=httpx2.Timeout(10.0, read=120.0)) as answer:
             self._note_time(answer)
             if answer.is_error:
                 answer.read()
@@ -175,10 +178,10 @@ class OrchestratorClient:
                     yield event.model_copy(update={"position": position or event.position})
                     data = []
 
-    def _call(self, method: str, path: str, **options: Any) -> httpx.Response:
+    def _call(self, method: str, path: str, **options: Any) -> httpx2.Response:
         try:
             answer = self._http.request(method, path, **options)
-        except httpx.TransportError as error:
+        except httpx2.TransportError as error:
             raise UnreachableError(
                 f"no orchestrator answers at {self.url} ({_cause(error)}).\n"
                 "Start everything on this machine with: quartet up\n"
@@ -189,12 +192,12 @@ class OrchestratorClient:
             self._refuse(answer)
         return answer
 
-    def _note_time(self, answer: httpx.Response) -> None:
+    def _note_time(self, answer: httpx2.Response) -> None:
         with contextlib.suppress(ValueError):
             ahead_s = time.time() - parsedate_to_datetime(answer.headers.get("date", "")).timestamp()
             self._ahead_s = 0.0 if abs(ahead_s) < AGREED_S else ahead_s
 
-    def _refuse(self, answer: httpx.Response) -> None:
+    def _refuse(self, answer: httpx2.Response) -> None:
         try:
             problem = answer.json()
             text = str(problem.get("detail") or problem.get("title") or problem)
@@ -210,14 +213,14 @@ class OrchestratorClient:
             raise ClientError(f"the orchestrator at {self.url} answered {answer.status_code}: {text}")
         raise RefusedError(text)
 
-    def _not_an_orchestrator(self, answer: httpx.Response) -> UnreachableError:
+    def _not_an_orchestrator(self, answer: httpx2.Response) -> UnreachableError:
         kind = answer.headers.get("content-type", "no content").split(";")[0]
         return UnreachableError(
             f"what answers at {self.url} is not an orchestrator (status {answer.status_code}, {kind}).\n"
             "Name the right one: QUARTET_URL=http://HOST:PORT (or --url)"
         )
 
-    def _status(self, answer: httpx.Response) -> TaskStatus:
+    def _status(self, answer: httpx2.Response) -> TaskStatus:
         try:
             return decode(TaskStatus, answer.content)
         except MalformedMessageError as error:

@@ -3,9 +3,10 @@
 import time
 from typing import Any
 
-import httpx
+import httpx2
 
 from quartet_deployment.errors import RefusedError, UnreachableError
+from quartet_process.bounded_answers import blocking_client
 
 CALL_TIMEOUT_S = 15.0
 POLL_S = 0.1
@@ -17,7 +18,7 @@ class StopClient:
 
     def __init__(self, url: str, token: str) -> None:
         self.url = url.rstrip("/")
-        self._http = httpx.Client(
+        self._http = blocking_client(
             base_url=self.url, timeout=CALL_TIMEOUT_S, headers={"Authorization": f"Bearer {token}"}, trust_env=False
         )
 
@@ -62,7 +63,7 @@ class StopClient:
     def _call(self, method: str, path: str, body: dict[str, str] | None) -> dict[str, dict[str, Any]]:
         try:
             answer = self._http.request(method, path, json=body)
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise UnreachableError(
                 f"the stop service does not answer at {self.url} ({type(error).__name__}: {error}). {EMERGENCY_STOP}"
             ) from error

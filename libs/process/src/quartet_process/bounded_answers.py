@@ -1,11 +1,11 @@
-"""Transport of an HTTP client that reads no more of an answer than a limit, whoever answers.
+"""HTTP clients that read no more of an answer than a limit, whoever answers.
 
 A server that another process replaced, or that was taken over, must not fill the memory of those who ask it. Not
 imported by the package itself, so that a process without such a client needs no httpx2.
 """
 
-from collections.abc import AsyncIterator
-from typing import cast
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, cast
 
 import httpx2
 
@@ -32,11 +32,10 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         """Send `request`, which asks for an answer that is not compressed, and bound the answer."""
         request.headers["Accept-Encoding"] = "identity"
         response = await self._inner.handle_async_request(request)
-        if response.headers.get("content-encoding", "identity").lower() != "identity":
+        if _is_compressed(response):
             await response.aclose()
-            raise AnswerTooLongError("the answer is compressed, which was not asked for")
-        streams = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-        if not (streams and self._event_streams):
+            raise AnswerTooLongError(_COMPRESSED)
+        if not (self._event_streams and _is_event_stream(response)):
             response.stream = _BoundedStream(cast(httpx2.AsyncByteStream, response.stream), self._most_bytes)
         return response
 
@@ -53,6 +52,59 @@ def control_client(timeout_s: float | None = None, limits: httpx2.Limits | None 
     """
     inner = httpx2.AsyncHTTPTransport(limits=limits or httpx2.Limits(), trust_env=False)
     return httpx2.AsyncClient(transport=BoundedTransport(inner), timeout=timeout_s, trust_env=False)
+
+
+def blocking_client(
+    most_bytes: int = CONTROL_BYTES, *, headers: dict[str, str] | None = None, **more: Any
+) -> httpx2.Client:
+    """Return a client that blocks; `more` goes to httpx2.Client, so that the environment's proxies count by default.
+
+    `most_bytes` limits each answer, and of an event stream each event. Raises AnswerTooLongError for a longer one.
+    """
+    given = {**(headers or {}), "Accept-Encoding": "identity"}
+    return httpx2.Client(headers=given, event_hooks={"response": [_limit(most_bytes)]}, **more)
+
+
+def _limit(most_bytes: int) -> Callable[[httpx2.Response], None]:
+    def limit(response: httpx2.Response) -> None:
+        if _is_compressed(response):
+            raise AnswerTooLongError(_COMPRESSED)
+        inner = cast(httpx2.SyncByteStream, response.stream)
+        response.stream = _BlockingBoundedStream(inner, most_bytes, events=_is_event_stream(response))
+
+    return limit
+
+
+def _is_compressed(response: httpx2.Response) -> bool:
+    return response.headers.get("content-encoding", "identity").lower() != "identity"
+
+
+def _is_event_stream(response: httpx2.Response) -> bool:
+    return response.headers.get("content-type", "").lower().startswith("text/event-stream")
+
+
+_COMPRESSED = "the answer is compressed, which was not asked for"
+
+
+class _BlockingBoundedStream(httpx2.SyncByteStream):
+    def __init__(self, inner: httpx2.SyncByteStream, most_bytes: int, *, events: bool) -> None:
+        self._inner, self._most_bytes, self._events = inner, most_bytes, events
+
+    def __iter__(self) -> Iterator[bytes]:
+        left, end = self._most_bytes, b""
+        for chunk in self._inner:
+            left -= len(chunk)
+            if left < 0:
+                raise AnswerTooLongError(f"the answer is longer than {self._most_bytes} bytes")
+            # An empty line ends an event.
+            end = (end + chunk).replace(b"\r", b"")
+            if self._events and b"\n\n" in end:
+                left = self._most_bytes
+            end = end[-1:]
+            yield chunk
+
+    def close(self) -> None:
+        self._inner.close()
 
 
 class _BoundedStream(httpx2.AsyncByteStream):

@@ -6,7 +6,8 @@ ProcessError
 ├── ListenError              a port cannot be bound
 ├── SecretError              a secret is missing or cannot be used
 ├── ServingError             the HTTP server ended by itself
-└── SettingsError            an environment variable is missing or wrong
+├── SettingsError            an environment variable is missing or wrong
+└── ToolListError            what an MCP server says of its tools exceeds a limit
 """
 
 
@@ -36,3 +37,7 @@ class ServingError(ProcessError):
 
 class SettingsError(ProcessError):
     """An environment variable is missing or wrong; the message names each one."""
+
+
+class ToolListError(ProcessError):
+    """A list of tools that is not taken; the message says what is too large or wrong in it."""

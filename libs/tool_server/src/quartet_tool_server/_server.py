@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -29,8 +29,10 @@ from quartet_tool_server._grants import GrantVerifier, caller, current_grant
 from quartet_tool_server._limits import MotionLimits
 from quartet_tool_server._middleware import CallAuthorization
 from quartet_tool_server._policy import CallPolicy
+from quartet_tool_server._repeated_ids import OneRequestForEachId
 from quartet_tool_server._safety_controller import SafetyController
 from quartet_tool_server._tool_entry import Around, Function, Goal, Limits, ToolEntry, as_tool_result
+from quartet_tool_server._web_pages import NoWebPages
 from quartet_tool_server.errors import failure
 from quartet_tool_server.metrics import Families, Metrics
 
@@ -104,7 +106,7 @@ class ToolServer:
         self.exposition = Exposition(spec.name, self.metrics.registry, token=metrics_token)
         self.gauges: list[Callable[[], None]] = []
         """Functions that update a server's own metrics, called before /metrics is answered."""
-        self.health: dict[str, Callable[[], Any]] = {}
+        self.health: dict[str, Callable[[], Any]] = {"tools": lambda: sorted(self._tools)}
         """Parts that /health reports beside the bridge, and the functions that return their state."""
         self.policy_arguments: Callable[[str, dict[str, Any]], dict[str, Any]] = lambda _tool, _given: {}
         """From tool and arguments of a call, further ones for the policy's rules: perception resolves ids to names."""
@@ -251,9 +253,14 @@ class ToolServer:
         for gauge in self.gauges:
             gauge()
 
-    def app(self, path: str = "/mcp") -> Starlette:
-        """Return the ASGI application: MCP at `path`, /control/fence, stop, reset and beat, /health, /metrics."""
-        return self.mcp.http_app(path=path, stateless_http=False, middleware=[Middleware(DisconnectWatch)])
+    def app(self, path: str = "/mcp", known_hosts: Collection[str] = ()) -> Starlette:
+        """Return the ASGI application: MCP at `path`, /control/fence, stop, reset and beat, /health, /metrics.
+
+        Web pages may call none of it. `known_hosts` are names of this machine beside those without a dot.
+        """
+        pages = Middleware(NoWebPages, known_hosts=frozenset(name.lower() for name in known_hosts))
+        layers = [pages, Middleware(OneRequestForEachId), Middleware(DisconnectWatch)]
+        return self.mcp.http_app(path=path, stateless_http=False, middleware=layers)
 
     def _served(self, entry: ToolEntry, run: Function) -> Callable[..., Awaitable[McpResult]]:
         """Return `run` with limits, error map and MCP result around it."""

@@ -1,6 +1,6 @@
 """One process, several robots: each robot's server below a path of its own."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from starlette.applications import Starlette
@@ -12,15 +12,15 @@ from quartet_process import BACKGROUND
 from quartet_tool_server._server import ToolServer
 
 
-def host(servers: Mapping[str, ToolServer]) -> Starlette:
+def host(servers: Mapping[str, ToolServer], known_hosts: Collection[str] = ()) -> Starlette:
     """Return the ASGI application of a process.
 
     The server of an only robot is at /mcp; of several robots each is at /<robot>/mcp, /<robot>/control/... and
-    /<robot>/health, with one /health and one /metrics for all of them.
+    /<robot>/health, with one /health and one /metrics for all of them. `known_hosts`: see ToolServer.app.
     """
     if len(servers) == 1:
-        return next(iter(servers.values())).app()
-    apps = {name: server.app() for name, server in servers.items()}
+        return next(iter(servers.values())).app(known_hosts=known_hosts)
+    apps = {name: server.app(known_hosts=known_hosts) for name, server in servers.items()}
 
     async def health(_: Request) -> Response:
         robots = {name: {"connected": server.robot.link.connected} for name, server in servers.items()}

@@ -89,7 +89,7 @@ async def _serve(spec: ServerSpec, settings: ServerSettings, stop: asyncio.Event
                 stack.push_async_callback(server.upstream.close)
                 surveying = BACKGROUND.start("upstream-survey", server.upstream.survey)
                 stack.callback(surveying.cancel)
-        async with HttpServer(host(servers), listener) as http:
+        async with HttpServer(host(servers, settings.allowed_hosts), listener) as http:
             log.info("listening at %s/mcp", http.url)
             write_ready_file(settings.ready_file, {"url": http.url})
             try:

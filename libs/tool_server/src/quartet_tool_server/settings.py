@@ -32,6 +32,9 @@ class ServerSettings(HttpSettings):
     """Mapping file of third-party MCP servers that do this server's work; None: it does it itself."""
     upstream_urls: dict[str, Annotated[str, Field(pattern=r"^https?://")]] = {}
     """Instead of the mapping file's, by name of the upstream."""
+    allowed_hosts: list[str] = []
+    """Names with a dot by which clients call this server, such as robot.example.org, as JSON. Addresses and names
+    without a dot are valid anyway; a request for any other host may come from a web page and is refused."""
     state_dir: Path = Path("state")
     grant_public_key: str | None = None
     grant_public_key_file: Path | None = None

@@ -4,7 +4,8 @@ An answer comes as a whole when the model has thought, so that silence alone tel
 """
 
 import socket
-from collections.abc import AsyncIterator
+import zlib
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, cast
 
 import httpx
@@ -49,27 +50,54 @@ class ProviderTransport(httpx.AsyncHTTPTransport):
         request.extensions = {**request.extensions, "timeout": timeout}
         request.headers["Accept-Encoding"] = "identity"
         response = await super().handle_async_request(request)
-        if response.headers.get("content-encoding", "identity").lower() != "identity":
-            # It could grow to anything when it is unpacked.
+        # Some proxy in front of a provider compresses though it was asked not to. httpx would unpack without a limit.
+        encoding = response.headers.pop("content-encoding", "identity").lower()
+        if encoding not in _ENCODINGS:
             await response.aclose()
-            raise httpx.RemoteProtocolError("the answer is compressed, which was not asked for")
-        response.stream = _BoundedStream(cast(httpx.AsyncByteStream, response.stream))
+            raise httpx.RemoteProtocolError(f"the answer is compressed ({encoding}), which was not asked for")
+        unpacked = encoding != "identity"
+        if unpacked:
+            response.headers.pop("content-length", None)
+        response.stream = _BoundedStream(cast(httpx.AsyncByteStream, response.stream), unpacked=unpacked)
         return response
 
 
-class _BoundedStream(httpx.AsyncByteStream):
-    """The body of an answer, up to MOST_BYTES. Raises httpx.RemoteProtocolError for a longer one."""
+_ENCODINGS = frozenset({"identity", "gzip", "x-gzip", "deflate"})
+_GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
+_PART = 65_536
+"""Bytes that are unpacked at once."""
 
-    def __init__(self, inner: httpx.AsyncByteStream) -> None:
-        self._inner = inner
+
+class _BoundedStream(httpx.AsyncByteStream):
+    """The body of an answer, unpacked where it is compressed, up to MOST_BYTES.
+
+    Raises httpx.RemoteProtocolError for a longer one, and for one that cannot be unpacked.
+    """
+
+    def __init__(self, inner: httpx.AsyncByteStream, *, unpacked: bool) -> None:
+        self._inner, self._unpacked = inner, unpacked
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         left = MOST_BYTES
+        unpacking = zlib.decompressobj(_GZIP_OR_ZLIB) if self._unpacked else None
         async for chunk in self._inner:
-            left -= len(chunk)
-            if left < 0:
-                raise httpx.RemoteProtocolError(f"the answer is longer than {MOST_BYTES} bytes")
-            yield chunk
+            for part in (chunk,) if unpacking is None else _parts(unpacking, chunk):
+                left -= len(part)
+                if left < 0:
+                    raise httpx.RemoteProtocolError(f"the answer is longer than {MOST_BYTES} bytes")
+                yield part
+        if unpacking is not None and not unpacking.eof:
+            raise httpx.RemoteProtocolError("the answer is compressed and breaks off")
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _parts(unpacking: "zlib._Decompress", packed: bytes) -> Iterator[bytes]:
+    """Yield what a chunk unpacks to, a little at once. Raises httpx.RemoteProtocolError."""
+    while packed:
+        try:
+            yield unpacking.decompress(packed, _PART)
+        except zlib.error as error:
+            raise httpx.RemoteProtocolError(f"the answer is compressed and cannot be unpacked: {error}") from error
+        packed = unpacking.unconsumed_tail

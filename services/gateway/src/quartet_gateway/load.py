@@ -10,6 +10,9 @@ from quartet_gateway.config import AGENTS, GatewayFile
 from quartet_gateway.errors import ConfigurationError
 
 DEFAULT = Path("deploy") / "gateway.yaml"
+MOST_BYTES = 1024 * 1024
+MOST_LEVELS = 20
+MOST_VALUES = 20_000
 
 
 def find_file(named: Path | None) -> Path | None:
@@ -24,17 +27,15 @@ def load_file(path: Path | None) -> GatewayFile:
     """Return the content of the file; None: every agent uses the scripted model. Raises ConfigurationError."""
     if path is None:
         return GatewayFile()
+    text = _read(path)
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(
-            f"{path} cannot be read: {error.strerror}. Set QUARTET_GATEWAY_FILE to the gateway's file"
-        ) from error
-    try:
+        _check_depth(text)
+        node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+        _check_values(node)
         data = yaml.safe_load(text)
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
-        raise ConfigurationError(f"{path} is not YAML: {error}") from error
+    except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+        # The constructors of dates and of tags such as !!int raise what they like.
+        raise ConfigurationError(f"{path} is not YAML: {str(error)[:1000]}") from error
     if data is None:
         return GatewayFile()
     if not isinstance(data, dict):
@@ -44,6 +45,47 @@ def load_file(path: Path | None) -> GatewayFile:
     except ValidationError as error:
         lines = [_line(path, node, e) for e in error.errors(include_url=False)]
         raise ConfigurationError("\n".join(lines)) from error
+
+
+def _read(path: Path) -> str:
+    """Return the text of a file. Raises ConfigurationError, also for a pipe or a device, which may have no end."""
+    remedy = "Set QUARTET_GATEWAY_FILE to the gateway's file"
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise ConfigurationError(f"{path} cannot be read: it is no regular file. {remedy}")
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        text = data.decode()
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}. {remedy}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{path} is not UTF-8 text: {error}. {remedy}") from error
+    if len(data) > MOST_BYTES:
+        raise ConfigurationError(f"{path} is too long: at most {MOST_BYTES} bytes are read. {remedy}")
+    return text
+
+
+def _check_depth(text: str) -> None:
+    """Check how deep a file is nested, before the composer, which ends the process at a great depth."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MOST_LEVELS:
+            raise yaml.YAMLError(f"line {event.start_mark.line + 1}: it is nested deeper than {MOST_LEVELS} levels")
+
+
+def _check_values(node: Any) -> None:
+    """Check how many values a file has, each as often as an alias (*) repeats it."""
+    waiting, seen = [node], 0
+    while waiting:
+        one = waiting.pop()
+        seen += 1
+        if seen > MOST_VALUES:
+            raise yaml.YAMLError(f"it has more than {MOST_VALUES} values, each as often as an alias (*) repeats it")
+        if isinstance(one, yaml.MappingNode):
+            waiting += [part for pair in one.value for part in pair]
+        elif isinstance(one, yaml.SequenceNode):
+            waiting += one.value
 
 
 def _line(path: Path, node: Any, error: Any) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from quartet_agent_runtime import AgentDefinition, RequestContext, arm_facts, load_prompt, retreat
+from quartet_agent_runtime import AgentDefinition, RequestContext, arm_facts, load_prompt, retreat, settled_grasp
 from quartet_contracts import Skill, SkillArguments
 from quartet_contracts.tools.moveit import GraspState, GripperResult
 from quartet_pick.verify import verify
@@ -24,7 +24,7 @@ async def prepare(check: RequestContext) -> None:
     """
     if not check.request.follows_uncertain:
         return
-    grasp = await check.call(GripperResult, "moveit__get_grasp_state")
+    grasp = await settled_grasp(check, 2)
     if grasp.state is GraspState.UNKNOWN:
         grasp = await check.call(GripperResult, "moveit__close_gripper")
     if grasp.state is GraspState.EMPTY:

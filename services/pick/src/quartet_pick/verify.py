@@ -4,17 +4,14 @@ A tall thing in the gripper may leave no room for the transit pose where the rob
 the arm still up, and the arm is tucked there.
 """
 
-import asyncio
-import time
 from dataclasses import dataclass
 
-from quartet_agent_runtime import RequestContext, back_off_and_tuck
+from quartet_agent_runtime import RequestContext, back_off_and_tuck, settled_grasp
 from quartet_contracts import PickArguments, PickCode, PickReport
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, GraspState, GripperResult
 from quartet_contracts.tools.perception import Detection, DetectResult
 from quartet_site import CatalogueObject, normalise
 
-POLL_S = 0.2
 EXTRA_LIFT_M = 0.05
 HEIGHT_SLACK_M = 0.03
 """How far a measured height may be from any of the thing's sizes: it may also lie on its side."""
@@ -40,7 +37,7 @@ async def verify(check: RequestContext, report: PickReport) -> PickReport:
     if not report.success and report.error_code is not PickCode.PICK_PLAN_FAILED:
         return report
     wanted = _named(check, arguments.object_name)
-    grasp = await _settled_grasp(check)
+    grasp = await settled_grasp(check)
     if not report.success:
         if not (_holds(check, grasp) and await _lift_and_back_off(check)):
             return report
@@ -51,7 +48,7 @@ async def verify(check: RequestContext, report: PickReport) -> PickReport:
                 "reason": f"'{arguments.object_name}' is held; the base had to back off before the arm could be tucked",
             }
         )
-        grasp = await _settled_grasp(check)
+        grasp = await settled_grasp(check)
     if not _holds(check, grasp):
         return _failed(
             report,
@@ -116,18 +113,6 @@ async def _lift_and_back_off(check: RequestContext) -> bool:
     if not lifted.ok:
         return False
     return await back_off_and_tuck(check)
-
-
-async def _settled_grasp(check: RequestContext) -> GripperResult:
-    """Return the grasp state once the gripper has stopped moving, or at the end of its settle time."""
-    end = time.monotonic() + check.robot.gripper.settle_timeout_s
-    while True:
-        grasp = await check.call(GripperResult, "moveit__get_grasp_state")
-        # Fingers that only touch something rest, too: UNKNOWN stays what it is.
-        resting = grasp.state in {GraspState.HOLDING, GraspState.EMPTY, GraspState.UNKNOWN}
-        if resting or time.monotonic() >= end:
-            return grasp
-        await asyncio.sleep(POLL_S)
 
 
 def _holds(check: RequestContext, grasp: GripperResult) -> bool:

@@ -10,6 +10,7 @@ from quartet_agent_runtime import (
     load_prompt,
     place_facts,
     retreat,
+    settled_grasp,
 )
 from quartet_contracts import PlaceArguments, Skill, SkillArguments
 from quartet_contracts.tools.moveit import GraspState, GripperResult
@@ -32,7 +33,7 @@ async def prepare(check: RequestContext) -> None:
     """
     if not check.request.follows_uncertain:
         return
-    grasp = await check.call(GripperResult, "moveit__get_grasp_state")
+    grasp = await settled_grasp(check, 2)
     if grasp.state is GraspState.EMPTY:
         await check.call(GripperResult, "moveit__open_gripper")
     if grasp.state in {GraspState.EMPTY, GraspState.HOLDING}:

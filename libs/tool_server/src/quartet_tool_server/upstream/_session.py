@@ -9,19 +9,19 @@ import asyncio
 import os
 from typing import Any, cast
 
-from mcp import Client, StdioServerParameters
+from mcp import Client
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
+from mcp_types import INVALID_PARAMS, CallToolResult, TextContent, Tool
 
+from quartet_process.tool_lists import read_tools
 from quartet_tool_server.errors import ToolServerError
-from quartet_tool_server.upstream._connection import Connection, Target, over_http
+from quartet_tool_server.upstream._connection import MAX_EVENT_BYTES, Connection, Target, over_http
 from quartet_tool_server.upstream._mapping import Upstream
+from quartet_tool_server.upstream._stdio import over_stdio
 
 START_TIMES = 10
 """Times its connect_timeout_s after which a command that has not answered yet is ended, to be started anew."""
-MAX_TOOL_PAGES = 100
-"""Pages of an upstream's list of tools."""
 
 
 class UpstreamError(ToolServerError):
@@ -112,11 +112,19 @@ class Session:
     async def _connect(self, target: Target) -> Connection:
         opened = await Connection.open(target)
         try:
-            self._tools = await opened.ask(_tools)
+            self._tools = await opened.ask(self._list)
         except BaseException:
             await opened.close()
             raise
         return opened
+
+    async def _list(self, client: Client) -> dict[str, set[str]]:
+        async def page(cursor: str | None) -> tuple[list[Tool], str | None]:
+            said = await client.list_tools(cursor=cursor)
+            return said.tools, said.next_cursor
+
+        tools = await read_tools(self.name, page)
+        return {tool.name: set(tool.input_schema.get("properties", {})) for tool in tools}
 
     async def _started(self, target: Target) -> Connection:
         """Return the connection to a command, which is started unless it is starting already.
@@ -154,10 +162,7 @@ class Session:
     def _target(self) -> Target:
         chosen = self._upstream
         if chosen.command is not None:
-            inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-            command, *rest = chosen.command
-            cwd = None if chosen.cwd is None else str(chosen.cwd)
-            return StdioServerParameters(command=command, args=rest, env=inherited | chosen.env, cwd=cwd)
+            return over_stdio(chosen.command, chosen.env, chosen.cwd, MAX_EVENT_BYTES)
         token = os.environ.get(chosen.token_env, "") if chosen.token_env else ""
         if chosen.token_env and not token:
             raise UpstreamUnavailableError(
@@ -173,18 +178,6 @@ class Session:
         if self._connection is connection:
             self._connection = None
         await connection.close()
-
-
-async def _tools(client: Client) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    cursor: str | None = None
-    for _ in range(MAX_TOOL_PAGES):
-        page = await client.list_tools(cursor=cursor)
-        found |= {tool.name: set(tool.input_schema.get("properties", {})) for tool in page.tools}
-        cursor = page.next_cursor
-        if not cursor:
-            return found
-    raise ValueError(f"its list of tools has more than {MAX_TOOL_PAGES} pages")
 
 
 def _why(error: BaseException) -> str:
