@@ -292,5 +292,5 @@ async def _cancel(task: "asyncio.Task[None]") -> None:
 
 def _preload() -> None:
     """Import what the first request needs while the process waits for it."""
-    for name in ("jinja2.sandbox", "jsonschema", "httpcore2", "mcp.client.session", "mcp.client.streamable_http"):
+    for name in ("jinja2.sandbox", "jsonschema", "httpcore2", "quartet_agent_runtime._mcp"):
         importlib.import_module(name)

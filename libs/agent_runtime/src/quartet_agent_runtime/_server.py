@@ -22,8 +22,9 @@ from quartet_agent_runtime.errors import (
 )
 
 if TYPE_CHECKING:
-    from mcp.client.session import ClientSession
     from mcp_types import CallToolResult, ElicitResult, InputRequiredResult, InputResponses
+
+    from quartet_agent_runtime._mcp import ClientSession
 
 HANDSHAKE_TIMEOUT_S = 30.0
 """On a busy machine a server that has just been started takes seconds until it lists its tools."""
@@ -139,8 +140,7 @@ class Server:
 
     async def _own(self, ready: "asyncio.Future[ClientSession]") -> None:
         # Imported here: the mcp package costs half of the time in which an agent must be ready.
-        from mcp.client.session import ClientSession
-        from mcp.client.streamable_http import streamable_http_client
+        from quartet_agent_runtime._mcp import ClientSession, streamable_http_client
 
         async def note_status(response: httpx2.Response) -> None:
             if response.status_code >= httpx2.codes.BAD_REQUEST:
@@ -179,8 +179,9 @@ class Server:
 
     async def _guarded(self, work: Coroutine[Any, Any, T], timeout_s: float, what: str) -> T:
         """Return the result of `work`, or raise why there is none: time-out, lost connection, refusal."""
-        from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED
+
+        from quartet_agent_runtime._mcp import MCPError
 
         owner = self._owner
         assert owner is not None
@@ -245,7 +246,7 @@ class Server:
 
 async def _handshake(session: "ClientSession") -> None:
     """Agree on the newest protocol, where canceling a call closes its stream; older servers get the old handshake."""
-    from mcp.shared.exceptions import MCPError
+    from quartet_agent_runtime._mcp import MCPError
 
     try:
         await session.discover()

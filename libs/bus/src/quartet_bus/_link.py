@@ -6,10 +6,7 @@ several commands one after the other. What a link does not do is try again.
 
 from typing import Any
 
-from redis import exceptions
-from redis.asyncio import ConnectionPool
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
+from quartet_bus._redis import ConnectionPool, NoBackoff, Retry, exceptions
 
 Command = tuple[Any, ...]
 

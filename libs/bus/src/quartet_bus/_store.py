@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from redis import exceptions
-from redis.asyncio import BlockingConnectionPool, Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import ExponentialBackoff
-from redis.credentials import CredentialProvider
-
 from quartet_bus._keys import OWNER, Keys
 from quartet_bus._link import Command, Link, new_connection
 from quartet_bus._options import BusOptions
+from quartet_bus._redis import (
+    BlockingConnectionPool,
+    CredentialProvider,
+    ExponentialBackoff,
+    Redis,
+    Retry,
+    exceptions,
+)
 from quartet_bus._store_identity import StoreIdentity
 from quartet_bus.errors import BusError, BusRefusedError, BusServerError, BusUnavailableError, StoreFullError
 from quartet_bus.functions import LIBRARY, NOT_FOUND, Function, library
