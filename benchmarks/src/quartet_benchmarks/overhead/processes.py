@@ -110,12 +110,14 @@ class ClientProcess:
 class OwnProcess:
     """A process of Quartet, which writes a file when it is ready."""
 
-    def __init__(self, name: str, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> None:
+    def __init__(
+        self, name: str, argv: Sequence[str], environment: Mapping[str, str], folder: Path, python: str = sys.executable
+    ) -> None:
         ready, log = folder / f"{name}.json", folder / f"{name}.log"
         begun = time.perf_counter()
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                [sys.executable, *argv],
+                [python, *argv],
                 env={**environment, "QUARTET_READY_FILE": str(ready)},
                 stdout=output,
                 stderr=output,
@@ -145,6 +147,14 @@ class OwnProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def import_s(python: Path, modules: str, folder: Path) -> float:
+    """Return the wall time in which `python` starts and imports `modules` without compiled bytecode [s]."""
+    bytecode = environment(PYTHONPYCACHEPREFIX=str(folder / "no-bytecode"), PYTHONDONTWRITEBYTECODE="1")
+    begun = time.perf_counter()
+    subprocess.run([python, "-c", f"import {modules}"], env=bytecode, check=True, timeout=START_S)
+    return time.perf_counter() - begun
 
 
 @contextmanager
