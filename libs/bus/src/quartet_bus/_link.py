@@ -34,6 +34,13 @@ class Link:
         """The answer. Raises what redis-py raises."""
         return (await self._exchange(command))[0]
 
+    async def run_in_order(self, *commands: Command) -> list[Any]:
+        """The answers of commands that are sent at once and run in order. Raises the first error that is an answer."""
+        answers = await self._exchange(*commands)
+        if error := next((one for one in answers if isinstance(one, exceptions.ResponseError)), None):
+            raise error
+        return answers
+
     async def run_both(self, first: Command, second: Command) -> tuple[Any, Any]:
         """The answers of `first`, which may block, and of `second`, which runs right behind it.
 
