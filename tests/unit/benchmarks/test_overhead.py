@@ -77,7 +77,7 @@ def test_ratios_are_to_the_bare_loops_and_to_the_best_framework_of_each_figure()
         LOOP: figures(15.0, peak_mb=90.0),
         AGENT: figures(18.0, over_s=3.3, peak_mb=120.0),
     }
-    result = summary(measured, {}, {LOOP: [0.011], AGENT: [0.022]}, 2.0, 3)
+    result = summary(measured, {}, {LOOP: [0.011], AGENT: [0.022]}, 0.5, 3)
     metrics = {name: pytest.approx(value) for name, value in result.metrics.items() if isinstance(value, float)}
     assert metrics["turn_ms_p50"] == 15.0
     assert metrics["turn_over_bare_openai"] == 0.75
@@ -92,7 +92,7 @@ def test_ratios_are_to_the_bare_loops_and_to_the_best_framework_of_each_figure()
 
 
 def test_clients_that_cannot_be_installed_are_named_with_the_reason_and_have_no_ratio() -> None:
-    result = summary({LOOP: figures(15.0), AGENT: figures(18.0)}, {"langgraph": "no network"}, {}, 2.0, 1)
+    result = summary({LOOP: figures(15.0), AGENT: figures(18.0)}, {"langgraph": "no network"}, {}, 0.5, 1)
     assert math.isnan(float(result.metrics["turn_over_bare_openai"]))  # pyright: ignore[reportArgumentType]
     assert result.as_json()["metrics"]["durable_turn_over_fastest_framework"] is None
     assert "langgraph is not in the table: no network" in result.notes

@@ -11,7 +11,14 @@ from typing import Any
 from quartet_benchmarks.errors import MeasurementError
 from quartet_benchmarks.overhead.environments import CLIENTS, python_of, python_of_agent
 from quartet_benchmarks.overhead.model import ANSWER, CALLS, Model
-from quartet_benchmarks.overhead.processes import ClientProcess, Run, environment, import_s, tool_server, working_folder
+from quartet_benchmarks.overhead.processes import (
+    ClientProcess,
+    Run,
+    environment,
+    import_cpu_s,
+    tool_server,
+    working_folder,
+)
 from quartet_benchmarks.overhead.quartet import KEY, Backend, Requests, agent, backend
 from quartet_benchmarks.result import BenchParameters, BenchResult, percentile
 from quartet_benchmarks.serving import served
@@ -80,8 +87,8 @@ def run(parameters: BenchParameters) -> BenchResult:
         on = own.enter_context(backend(f"{model_url}/quartet/v1", folder))
         python = python_of_agent()
         clients = _clients(own, folder, model_url, mcp_url, on, python, WARM_UP + rounds, absent, parameters.progress)
-        bare_mcp_s = import_s(python, "mcp.client.session, mcp.client.streamable_http", folder)
         process = own.enter_context(agent(on, python, mcp_url, SYSTEM, folder))
+        bare_mcp_cpu_s = import_cpu_s(python, "mcp.client.session, mcp.client.streamable_http", folder)
         requests = Requests(on, process)
         own.callback(requests.close)
         figures = {name: Figures(client.start_s) for name, client in clients.items()}
@@ -92,7 +99,7 @@ def run(parameters: BenchParameters) -> BenchResult:
         for name, client in clients.items():
             figures[name].peak_mb = client.peak_mb()
         figures[AGENT].peak_mb = process.peak_mb()
-    return summary(figures, absent, gateway_cpu, bare_mcp_s, rounds)
+    return summary(figures, absent, gateway_cpu, process.start_cpu_s / bare_mcp_cpu_s, rounds)
 
 
 def _clients(
@@ -175,12 +182,12 @@ def summary(
     figures: dict[str, Figures],
     absent: dict[str, str],
     gateway_cpu: dict[str, list[float]],
-    bare_mcp_s: float,
+    start_over_bare_mcp: float,
     rounds: int,
 ) -> BenchResult:
     """Return the result of `rounds` runs of each client; `absent` says why a client has no figures.
 
-    `bare_mcp_s`: time of an import of the mcp client alone, without compiled bytecode [s].
+    `start_over_bare_mcp`: processor time of the agent's start by that of importing the mcp client without bytecode.
     """
     turn = {name: one.turn_ms for name, one in figures.items()}
     whole = {name: one.whole_turn_ms for name, one in figures.items()}
@@ -196,7 +203,7 @@ def summary(
         "agent_rss_over_smallest_framework": figures[AGENT].peak_mb
         / min((figures[name].peak_mb for name in peers), default=nan),
         "agent_start_s": figures[AGENT].start_s,
-        "agent_start_over_bare_mcp": figures[AGENT].start_s / bare_mcp_s,
+        "agent_start_over_bare_mcp": start_over_bare_mcp,
     }
     rows = [one.row(name) for name, one in sorted(figures.items(), key=lambda item: item[1].turn_ms)]
     for row in rows:
@@ -210,7 +217,7 @@ def summary(
         "is on disk before each step (appendfsync always).",
         "peak MB and start s are those of the client's process alone; LiteLLM is in Quartet's gateway, and in the bare "
         "loops. Every client has an environment with its own packages: Quartet's has those of an agent's image.",
-        f"agent_start_over_bare_mcp: beside {bare_mcp_s:.2f} s for an import of the mcp client without its bytecode.",
+        "agent_start_over_bare_mcp: in processor time, by that of importing the mcp client without compiled bytecode.",
         *(f"{name} is not in the table: {why}" for name, why in absent.items()),
     ]
     return BenchResult("overhead", {"runs": rounds, "turns": TURNS}, metrics, rows, notes=notes)
