@@ -1,4 +1,4 @@
-"""An environment of its own for each client, with the versions of benchmarks/clients/requirements."""
+"""An environment of its own for each client: the versions of benchmarks/clients/requirements, Quartet's lock file."""
 
 import fcntl
 import hashlib
@@ -25,10 +25,20 @@ def python_of(name: str) -> Path:
         MissingExtraError: There is no uv.
         MeasurementError: The packages cannot be installed, as without a network.
     """
-    requirements = CLIENTS / "requirements" / f"{name}.txt"
+    return _made(name, (CLIENTS / "requirements" / f"{name}.txt").read_text())
+
+
+def python_of_agent() -> Path:
+    """Return a Python with what an agent's image has and nothing else, from the lock file. Raises as `python_of`."""
+    wanted = ("--frozen", "--no-dev", "--no-header", "--no-annotate", "--no-hashes", "--package", "quartet-approach")
+    return _made("quartet", _uv("export", "--quiet", *wanted))
+
+
+def _made(name: str, requirements: str) -> Path:
+    """Return the Python of an environment with `requirements`, in the format of pip."""
     folder = project_root() / ".quartet" / "clients" / name
     python, stamp = folder / "bin" / "python", folder / ".made"
-    wanted = hashlib.sha256(f"{sys.version} {folder} {requirements.read_text()}".encode()).hexdigest()
+    wanted = hashlib.sha256(f"{sys.version} {folder} {requirements}".encode()).hexdigest()
     folder.parent.mkdir(parents=True, exist_ok=True)
     with (folder.parent / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -37,7 +47,7 @@ def python_of(name: str) -> Path:
             _uv("venv", "--quiet", "--python", sys.executable, str(folder))
             # Compiled, as in Quartet's own environment: start-up is one of the figures.
             installing = ("pip", "install", "--quiet", "--compile-bytecode", "--python", str(python))
-            _uv(*installing, "--requirement", str(requirements))
+            _uv(*installing, "--requirement", "-", given=requirements)
             stamp.write_text(wanted)
     return python
 
@@ -47,7 +57,8 @@ def environment(**more: str) -> dict[str, str]:
     return {name: os.environ[name] for name in KEPT if name in os.environ} | more
 
 
-def _uv(*arguments: str) -> None:
+def _uv(*arguments: str, given: str = "") -> str:
+    """Run uv in the project's folder with `given` as its input, and return what it prints."""
     own = project_root() / ".quartet" / "tools" / "bin" / "uv"
     uv = str(own) if own.exists() else shutil.which("uv")
     if uv is None:
@@ -55,8 +66,11 @@ def _uv(*arguments: str) -> None:
             "uv is not installed, which makes the environments of the other clients; run make setup"
         )
     try:
-        done = subprocess.run([uv, *arguments], capture_output=True, text=True, timeout=MAKING_S)
+        done = subprocess.run(
+            [uv, *arguments], input=given, capture_output=True, text=True, timeout=MAKING_S, cwd=project_root()
+        )
     except subprocess.TimeoutExpired as error:
         raise MeasurementError(f"uv {arguments[0]} did not end within {MAKING_S} s") from error
     if done.returncode:
         raise MeasurementError(f"uv {' '.join(arguments[:2])}: {done.stderr.strip()[-500:]}")
+    return done.stdout

@@ -144,13 +144,17 @@ class Memory:
     def __init__(self) -> None:
         self.events: list[JournalEvent] = []
         self.order: list[str] = []
+        self.appends: list[list[str]] = []
+        """Kinds of the events that were appended together."""
         self.pictures: dict[str, bytes] = {}
         self.transcripts: dict[str, dict[str, Any]] = {}
         self.saves = 0
 
-    async def append(self, event: JournalEvent) -> None:
-        self.events.append(event)
-        self.order.append(event.event.kind)
+    async def append(self, *events: JournalEvent) -> None:
+        self.events += events
+        kinds = [event.event.kind for event in events]
+        self.order += kinds
+        self.appends.append(kinds)
 
     async def put(self, task_id: str, data: bytes, media_type: str) -> str:
         self.pictures[f"image-{len(self.pictures)}"] = data

@@ -64,8 +64,22 @@ async def test_events_are_written_before_their_effect(model, memory, make_loop, 
     assert memory.events[1].event.arguments == {"x": 1}
 
 
+async def test_an_answer_is_written_together_with_its_first_call_and_before_the_model_is_asked_again(
+    model, memory, make_loop, talk
+):
+    async def after_words(_body):
+        assert memory.appends[-1:] == [["model_turn"]]
+        return talk.calls(("arm__move", {"x": 1}), ("arm__move", {"x": 2}))
+
+    model.script = [talk.says("I think."), after_words, talk.report()]
+    await make_loop(local(memory)).run("system", "user")
+    first = [["model_turn"], ["model_turn", "tool_call"], ["tool_result"], ["tool_call"], ["tool_result"]]
+    assert memory.appends == [*first, ["model_turn"]]
+    assert [event.event.turn for event in memory.events if event.event.kind == "model_turn"] == [1, 2, 3]
+
+
 async def test_a_journal_that_fails_stops_the_effect(model, memory, make_loop, talk):
-    async def lost(event):
+    async def lost(*_):
         raise ConnectionError("store is gone")
 
     memory.append = lost

@@ -77,11 +77,12 @@ class Memory:
     hooks: list[tuple[str, str, Callable[[], object]]] = field(default_factory=list)
     """Kind of event, tool, and what happens in the world at that moment."""
 
-    async def append(self, event: JournalEvent) -> None:
-        self.events.append(event)
-        for kind, tool, happens in self.hooks:
-            if event.event.kind == kind and getattr(event.event, "tool", None) == tool:
-                await asyncio.to_thread(happens)
+    async def append(self, *events: JournalEvent) -> None:
+        for event in events:
+            self.events.append(event)
+            for kind, tool, happens in self.hooks:
+                if event.event.kind == kind and getattr(event.event, "tool", None) == tool:
+                    await asyncio.to_thread(happens)
 
     async def put(self, task_id: str, data: bytes, media_type: str) -> str:
         self.pictures[f"image-{len(self.pictures)}"] = data

@@ -84,7 +84,7 @@ async def test_all_that_a_job_needs(guarded, bus_of, a_request, a_result, a_task
     status = await orchestrator.statuses.get("t1")
     await orchestrator.statuses.put(status.model_copy(update={"state": State.RUNNING}), lease_epoch=lease_epoch)
     await orchestrator.fences.next("summit", lease_epoch=lease_epoch)
-    await orchestrator.journal.append(note("t1", "orchestrator"), lease_epoch)
+    await orchestrator.journal.append(note("t1", "orchestrator"), lease_epoch=lease_epoch)
     async with orchestrator.replies() as replies:
         for number, skill in enumerate(Skill):
             agent = await bus_of(str(skill))

@@ -56,3 +56,14 @@ async def test_a_long_task_loses_progress_and_then_its_steps_but_never_its_past(
     assert kept[0].position == first
     assert kept[-1].event.text == "how it ended"
     assert len(kept) == MOST + 1
+
+
+async def test_events_that_are_appended_together_are_kept_in_order_up_to_the_one_that_has_no_room(bus):
+    position = await bus.journal.append(CALL, event(Note(text="behind it"), "r1"))
+    assert [e.event.kind for e in await bus.journal.read_all("t1")] == ["tool_call", "note"]
+    assert (await bus.journal.read_all("t1"))[-1].position == position
+    for _ in range(MOST - 3):
+        await bus.journal.append(CALL)
+    with pytest.raises(JournalFullError):
+        await bus.journal.append(event(Note(text="the last one"), "r1"), CALL)
+    assert (await bus.journal.read_all("t1"))[-1].event.text == "the last one"

@@ -31,7 +31,7 @@ async def test_a_former_owner_writes_nothing_and_gets_no_newer_fence(bus, other,
     mine = await bus.robot_tasks("summit").take()
     former = await bus.robot_tasks("summit").mark_started(mine)
     status = TaskStatus(task=a_task(), state=State.INITIALIZING, updated_at=time.time())
-    await bus.journal.append(note(), former)
+    await bus.journal.append(note(), lease_epoch=former)
     assert await bus.statuses.put(status, lease_epoch=former)
     assert await bus.fences.next("summit", lease_epoch=former) == 1
     # The process hangs: nothing renews its lease.
@@ -42,7 +42,7 @@ async def test_a_former_owner_writes_nothing_and_gets_no_newer_fence(bus, other,
     present = await other.robot_tasks("summit").mark_started(theirs)
     assert (former.epoch, present.epoch) == (1, 2)
     for write in (
-        bus.journal.append(note("late"), former),
+        bus.journal.append(note("late"), lease_epoch=former),
         bus.statuses.put(status.model_copy(update={"state": State.RUNNING}), lease_epoch=former),
         bus.fences.next("summit", lease_epoch=former),
         bus.robot_tasks("summit").mark_started(mine),
@@ -52,7 +52,7 @@ async def test_a_former_owner_writes_nothing_and_gets_no_newer_fence(bus, other,
     assert [e.event.text for e in await bus.journal.read_all("t1")] == ["hello"]
     assert (await bus.statuses.get("t1")).state is State.INITIALIZING
     assert await other.fences.next("summit", lease_epoch=present) == 2
-    await other.journal.append(note("mine"), present)
+    await other.journal.append(note("mine"), lease_epoch=present)
 
 
 @pytest.mark.parametrize("old", State)
@@ -182,7 +182,7 @@ async def test_a_store_that_is_nearly_full_keeps_the_rest_for_running_work(own_r
         await command(bus, "CONFIG", "SET", "maxmemory", round(used * 1.08))
         with pytest.raises(StoreFullError, match="the rest is reserved for running tasks"):
             await bus.tasks.submit(a_task("t2"))
-        await bus.journal.append(note(), lease_epoch)
+        await bus.journal.append(note(), lease_epoch=lease_epoch)
         await bus.robot_tasks("summit").finish(delivery)
         await command(bus, "CONFIG", "SET", "maxmemory", "0")
         await bus.tasks.submit(a_task("t2"))

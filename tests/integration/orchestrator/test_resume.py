@@ -320,7 +320,7 @@ async def test_time_in_which_nobody_worked_is_no_working_time_for_another_replic
             status = TaskStatus(task=task, state=state, updated_at=now - 1000)
             assert await bus.statuses.put(status, lease_epoch=lease_epoch)
             event = of_task(StateChanged(state=state)).model_copy(update={"at": now - 1000})
-            await bus.journal.append(event, lease_epoch)
+            await bus.journal.append(event, lease_epoch=lease_epoch)
         await mine.close()
         async with start():
             status, _ = await end_of(bus)
@@ -347,7 +347,7 @@ async def test_another_replicas_clock_does_not_tell_how_long_a_task_lasts(
             status = TaskStatus(task=task, state=state, updated_at=theirs)
             assert await bus.statuses.put(status, lease_epoch=lease_epoch)
             event = of_task(StateChanged(state=state)).model_copy(update={"at": theirs})
-            await bus.journal.append(event, lease_epoch)
+            await bus.journal.append(event, lease_epoch=lease_epoch)
         await mine.close()
         async with start():
             status, _ = await end_of(bus)
@@ -368,11 +368,11 @@ async def test_time_that_ran_out_while_nobody_listened_brings_the_robot_to_rest(
         lease_epoch = await mine.mark_started(await mine.take())
         for state in (State.INITIALIZING, State.RUNNING):
             assert await bus.statuses.put(TaskStatus(task=task, state=state, updated_at=now), lease_epoch=lease_epoch)
-            await bus.journal.append(of_task(StateChanged(state=state)), lease_epoch)
+            await bus.journal.append(of_task(StateChanged(state=state)), lease_epoch=lease_epoch)
         requested = SkillRequested(
             request_id="r1", skill="pick", attempt=1, fence=1, arguments=pick.model_dump(), deadline=now + 300
         )
-        await bus.journal.append(of_task(requested), lease_epoch)
+        await bus.journal.append(of_task(requested), lease_epoch=lease_epoch)
         await bus.skills(Skill.PICK).submit(
             SkillRequest(
                 request_id="r1", task_id="t1", robot="summit", skill=Skill.PICK, created_at=now, deadline=now + 300,

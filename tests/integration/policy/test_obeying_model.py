@@ -98,7 +98,7 @@ def said(tool, arguments):
 class Nowhere:
     """Journal, images and transcripts that keep nothing."""
 
-    async def append(self, _): ...
+    async def append(self, *_): ...
 
     async def put(self, *_):
         return "image-1"

@@ -2,6 +2,7 @@
 
 import math
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def test_ratios_are_to_the_bare_loops_and_to_the_best_framework_of_each_figure()
         LOOP: figures(15.0, peak_mb=90.0),
         AGENT: figures(18.0, over_s=3.3, peak_mb=120.0),
     }
-    result = summary(measured, {}, {LOOP: [0.011], AGENT: [0.022]}, 3)
+    result = summary(measured, {}, {LOOP: [0.011], AGENT: [0.022]}, 0.5, 3)
     metrics = {name: pytest.approx(value) for name, value in result.metrics.items() if isinstance(value, float)}
     assert metrics["turn_ms_p50"] == 15.0
     assert metrics["turn_over_bare_openai"] == 0.75
@@ -84,13 +85,14 @@ def test_ratios_are_to_the_bare_loops_and_to_the_best_framework_of_each_figure()
     assert metrics["turn_over_fastest_framework"] == 0.6
     assert metrics["durable_turn_over_fastest_framework"] == 3.0
     assert metrics["agent_rss_over_smallest_framework"] == 1.5
+    assert metrics["agent_start_over_bare_mcp"] == 0.5
     assert [row["client"] for row in result.rows][:2] == [BARE_VLLM, LOOP]
     cpu = {row["client"]: row["gateway's cpu ms a turn"] for row in result.rows}
     assert cpu == {**dict.fromkeys((BARE_OPENAI, BARE_VLLM, *names[:2]), ""), LOOP: 1.0, AGENT: 2.0}
 
 
 def test_clients_that_cannot_be_installed_are_named_with_the_reason_and_have_no_ratio() -> None:
-    result = summary({LOOP: figures(15.0), AGENT: figures(18.0)}, {"langgraph": "no network"}, {}, 1)
+    result = summary({LOOP: figures(15.0), AGENT: figures(18.0)}, {"langgraph": "no network"}, {}, 0.5, 1)
     assert math.isnan(float(result.metrics["turn_over_bare_openai"]))  # pyright: ignore[reportArgumentType]
     assert result.as_json()["metrics"]["durable_turn_over_fastest_framework"] is None
     assert "langgraph is not in the table: no network" in result.notes
@@ -119,6 +121,14 @@ def test_an_environment_is_made_once_and_again_when_its_requirements_change(proj
     (project / "clients" / "requirements" / "some_loop.txt").write_text("some==2.0\n")
     environments.python_of("some_loop")
     assert (project / "calls").read_text().split() == ["venv", "pip"] * 2
+
+
+def test_quartets_agent_is_measured_with_the_packages_of_its_image() -> None:
+    code = "import sys, quartet_approach, quartet_agent_runtime._mcp as m, importlib.util as u; print(*[n for n in "
+    code += "('h2', 'litellm', 'fastmcp', 'opentelemetry.sdk', 'watchfiles', 'pytest') if u.find_spec(n)])"
+    python = environments.python_of_agent()
+    found = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert not found.strip()
 
 
 def test_an_environment_that_cannot_be_made_says_why_and_is_tried_again(project: Path) -> None:

@@ -97,9 +97,10 @@ def _spec(name: str) -> ToolSpec:
 class Memory:
     """Journal, images and transcripts that keep nothing."""
 
-    async def append(self, event: JournalEvent) -> None:
-        """Ignore an event."""
-        event.model_dump_json()
+    async def append(self, *events: JournalEvent) -> None:
+        """Ignore events."""
+        for event in events:
+            event.model_dump_json()
 
     async def put(self, task_id: str, data: bytes, media_type: str) -> str:
         """Ignore an image and return a reference."""

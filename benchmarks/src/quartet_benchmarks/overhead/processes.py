@@ -1,6 +1,7 @@
 """The processes of the suite: clients that do the task for a line of input, and Quartet's own."""
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -99,12 +100,14 @@ class ClientProcess:
 class OwnProcess:
     """A process of Quartet, which writes a file when it is ready."""
 
-    def __init__(self, name: str, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> None:
+    def __init__(
+        self, name: str, argv: Sequence[str], environment: Mapping[str, str], folder: Path, python: str = sys.executable
+    ) -> None:
         ready, log = folder / f"{name}.json", folder / f"{name}.log"
         begun = time.perf_counter()
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                [sys.executable, *argv],
+                [python, *argv],
                 env={**environment, "QUARTET_READY_FILE": str(ready)},
                 stdout=output,
                 stderr=output,
@@ -115,6 +118,8 @@ class OwnProcess:
                 raise MeasurementError(f"{name} did not start: {_tail(log)}")
             time.sleep(POLL_S)
         self.start_s = time.perf_counter() - begun
+        self.start_cpu_s = self.cpu_s()
+        """Processor time until it was ready [s]."""
         self.url: str = json.loads(ready.read_text())["url"]
 
     def cpu_s(self) -> float:
@@ -134,6 +139,20 @@ class OwnProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def import_cpu_s(python: Path, modules: str, folder: Path) -> float:
+    """Return the processor time in which `python` starts and imports `modules` without compiled bytecode [s].
+
+    Raises MeasurementError when they cannot be imported.
+    """
+    bytecode = environment(PYTHONPYCACHEPREFIX=str(folder / "no-bytecode"), PYTHONDONTWRITEBYTECODE="1")
+    process = subprocess.Popen([python, "-c", f"import {modules}"], env=bytecode)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise MeasurementError(f"{python} cannot import {modules}")
+    return used.ru_utime + used.ru_stime
 
 
 @contextmanager

@@ -71,8 +71,8 @@ def backend(model_url: str, folder: Path) -> Iterator[Backend]:
 
 
 @contextmanager
-def agent(on: Backend, mcp_url: str, system: str, folder: Path) -> Iterator[OwnProcess]:
-    """Run the agent process at the durable Redis. Raises MeasurementError."""
+def agent(on: Backend, python: Path, mcp_url: str, system: str, folder: Path) -> Iterator[OwnProcess]:
+    """Run the agent process at the durable Redis, in the environment of `python`. Raises MeasurementError."""
     site = project_root() / "deploy" / "sites" / "home"
     servers = {name.partition("__")[0]: mcp_url for name in MODEL_TOOLS[Skill.APPROACH]}
     settings = environment(
@@ -84,7 +84,7 @@ def agent(on: Backend, mcp_url: str, system: str, folder: Path) -> Iterator[OwnP
         QUARTET_ROBOT_FILE=str(site / "robot.yaml"),
         QUARTET_SITE_FILE=str(site / "site.yaml"),
     )
-    process = OwnProcess("agent", [str(CLIENTS / "quartet_agent.py"), system], settings, folder)
+    process = OwnProcess("agent", [str(CLIENTS / "quartet_agent.py"), system], settings, folder, str(python))
     try:
         yield process
     finally:

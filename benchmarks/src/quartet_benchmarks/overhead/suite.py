@@ -1,7 +1,6 @@
 """Lets all clients do the same task in turn, and compares what they need beside the model."""
 
 import json
-import sys
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -9,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quartet_benchmarks.environments import CLIENTS, environment, python_of
+from quartet_benchmarks.environments import CLIENTS, environment, python_of, python_of_agent
 from quartet_benchmarks.errors import MeasurementError
 from quartet_benchmarks.overhead.model import ANSWER, CALLS, Model
-from quartet_benchmarks.overhead.processes import ClientProcess, Run, tool_server, working_folder
+from quartet_benchmarks.overhead.processes import ClientProcess, Run, import_cpu_s, tool_server, working_folder
 from quartet_benchmarks.overhead.quartet import KEY, Backend, Requests, agent, backend
 from quartet_benchmarks.result import BenchParameters, BenchResult, percentile
 from quartet_benchmarks.serving import served
@@ -79,8 +78,10 @@ def run(parameters: BenchParameters) -> BenchResult:
         model_url = own.enter_context(served(model.app))
         mcp_url = own.enter_context(tool_server(folder))
         on = own.enter_context(backend(f"{model_url}/quartet/v1", folder))
-        clients = _clients(own, folder, model_url, mcp_url, on, WARM_UP + rounds, absent, parameters.progress)
-        process = own.enter_context(agent(on, mcp_url, SYSTEM, folder))
+        python = python_of_agent()
+        clients = _clients(own, folder, model_url, mcp_url, on, python, WARM_UP + rounds, absent, parameters.progress)
+        process = own.enter_context(agent(on, python, mcp_url, SYSTEM, folder))
+        bare_mcp_cpu_s = import_cpu_s(python, "mcp.client.session, mcp.client.streamable_http", folder)
         requests = Requests(on, process)
         own.callback(requests.close)
         figures = {name: Figures(client.start_s) for name, client in clients.items()}
@@ -91,7 +92,7 @@ def run(parameters: BenchParameters) -> BenchResult:
         for name, client in clients.items():
             figures[name].peak_mb = client.peak_mb()
         figures[AGENT].peak_mb = process.peak_mb()
-    return summary(figures, absent, gateway_cpu, rounds)
+    return summary(figures, absent, gateway_cpu, process.start_cpu_s / bare_mcp_cpu_s, rounds)
 
 
 def _clients(
@@ -100,6 +101,7 @@ def _clients(
     model_url: str,
     mcp_url: str,
     on: Backend,
+    of_agent: Path,
     runs: int,
     absent: dict[str, str],
     progress: Callable[[str], None],
@@ -107,7 +109,7 @@ def _clients(
     """Start all clients, for `runs` runs; what cannot be installed is noted in `absent` with the reason."""
     found: dict[str, ClientProcess] = {}
 
-    def start(name: str, python: Path | str, script: str, url: str, *more: str, **secrets: str) -> None:
+    def start(name: str, python: Path, script: str, url: str, *more: str, **secrets: str) -> None:
         given = json.dumps({"model_url": url, "mcp_url": mcp_url, "system": SYSTEM, "user": USER})
         argv = [str(python), str(CLIENTS / f"{script}.py"), given, *more]
         # No price list or telemetry is fetched from the network while times are taken.
@@ -131,7 +133,7 @@ def _clients(
         start(name, python, script, f"{model_url}/{script}/v1", *more)
     tasks = [f"loop-{number}" for number in range(runs)]
     own_secrets = {"GRANTS": json.dumps({task: on.grant(task) for task in tasks}), "GATEWAY_KEY": KEY}
-    start(LOOP, sys.executable, "quartet_loop", on.gateway.url, on.redis.url, **own_secrets)
+    start(LOOP, of_agent, "quartet_loop", on.gateway.url, on.redis.url, **own_secrets)
     return found
 
 
@@ -170,9 +172,16 @@ def _endpoint(name: str) -> str:
 
 
 def summary(
-    figures: dict[str, Figures], absent: dict[str, str], gateway_cpu: dict[str, list[float]], rounds: int
+    figures: dict[str, Figures],
+    absent: dict[str, str],
+    gateway_cpu: dict[str, list[float]],
+    start_over_bare_mcp: float,
+    rounds: int,
 ) -> BenchResult:
-    """Return the result of `rounds` runs of each client; `absent` says why a client has no figures."""
+    """Return the result of `rounds` runs of each client; `absent` says why a client has no figures.
+
+    `start_over_bare_mcp`: processor time of the agent's start by that of importing the mcp client without bytecode.
+    """
     turn = {name: one.turn_ms for name, one in figures.items()}
     whole = {name: one.whole_turn_ms for name, one in figures.items()}
     peers = [name for name in FRAMEWORKS if name in figures]
@@ -187,6 +196,7 @@ def summary(
         "agent_rss_over_smallest_framework": figures[AGENT].peak_mb
         / min((figures[name].peak_mb for name in peers), default=nan),
         "agent_start_s": figures[AGENT].start_s,
+        "agent_start_over_bare_mcp": start_over_bare_mcp,
     }
     rows = [one.row(name) for name, one in sorted(figures.items(), key=lambda item: item[1].turn_ms)]
     for row in rows:
@@ -199,7 +209,8 @@ def summary(
         "bus from the request on the stream to its result, with its sessions to three MCP servers and a journal that "
         "is on disk before each step (appendfsync always).",
         "peak MB and start s are those of the client's process alone; LiteLLM is in Quartet's gateway, and in the bare "
-        "loops.",
+        "loops. Every client has an environment with its own packages: Quartet's has those of an agent's image.",
+        "agent_start_over_bare_mcp: in processor time, by that of importing the mcp client without compiled bytecode.",
         *(f"{name} is not in the table: {why}" for name, why in absent.items()),
     ]
     return BenchResult("overhead", {"runs": rounds, "turns": TURNS}, metrics, rows, notes=notes)

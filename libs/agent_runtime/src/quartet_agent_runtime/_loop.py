@@ -77,6 +77,7 @@ class Loop:
             if not limit.expired():
                 raise
             end = Ended(Cause.TIME, self._meter.out_of_time())
+        await self._recorder.write_held()
         ending = Ending(end.cause, end.reason, self.usage, end.report, self.uncertain)
         await self._recorder.end_transcript(talk.transcript(), ending.usage, ending.reason or ending.cause)
         metrics.LOOPS.labels(self._recorder.actor, ending.cause).inc()
@@ -103,9 +104,10 @@ class Loop:
             answer = await self._model.answer(talk.messages(), offered, timeout_s)
             used = self._meter.count_turn(answer)
             talk.add_answer(answer)
-            await self._recorder.turn(self.usage.turns, answer, used)
+            self._recorder.hold_turn(self.usage.turns, answer, used)
             self._recorder.keep_transcript(talk.transcript(), self.usage)
             await self._act(talk, answer, self._live)
+            await self._recorder.write_held()
             self._recorder.keep_transcript(talk.transcript(), self.usage)
 
     async def _act(self, talk: Conversation, answer: ModelAnswer, calls: Calls) -> None:

@@ -10,8 +10,8 @@ from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
 class Journal(Protocol):
     """The append-only record of a task."""
 
-    async def append(self, event: JournalEvent) -> object:
-        """Append `event`; it is durable when this returns. The returned value is not used."""
+    async def append(self, *events: JournalEvent) -> object:
+        """Append `events` in order; they are durable when this returns. The returned value is not used."""
         ...
 
 

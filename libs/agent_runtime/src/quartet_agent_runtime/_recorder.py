@@ -57,21 +57,34 @@ class Recorder:
         self._journal = journal
         self._images = images
         self._transcripts = transcripts
+        self._held: list[JournalEvent] = []
         self._last_progress = 0.0
         self._unsaved: dict[str, Any] | None = None
         self._saver: asyncio.Task[None] | None = None
         self._saving = asyncio.Lock()
 
     async def write(self, event: Happening) -> None:
-        """Journal `event`; it is durable when this returns."""
-        await self._journal.append(
-            JournalEvent(
-                task_id=self.task_id, actor=self.actor, at=time.time(), event=event, request_id=self._request_id
-            )
+        """Journal `event`, behind what is held; all of it is durable when this returns."""
+        held, self._held = self._held, []
+        await self._journal.append(*held, self._now(event))
+
+    async def write_held(self) -> None:
+        """Journal what is held, if anything is."""
+        if self._held:
+            held, self._held = self._held, []
+            await self._journal.append(*held)
+
+    def _now(self, event: Happening) -> JournalEvent:
+        return JournalEvent(
+            task_id=self.task_id, actor=self.actor, at=time.time(), event=event, request_id=self._request_id
         )
 
-    async def turn(self, number: int, answer: ModelAnswer, usage: Usage) -> None:
-        """Journal the `number`th answer of the model and what it alone used; count its tokens."""
+    def hold_turn(self, number: int, answer: ModelAnswer, usage: Usage) -> None:
+        """Count the tokens of the `number`th answer of the model, and hold it with what it alone used.
+
+        It is journaled together with the first call that it wants, which is made when both are durable, or by
+        `write_held`: each way to the store is as long as that to a tool.
+        """
         metrics.TOKENS.labels(self.actor, "prompt").inc(answer.prompt_tokens)
         metrics.TOKENS.labels(self.actor, "completion").inc(answer.completion_tokens)
         text = truncate(answer.text or answer.refusal or "", MAX_JOURNAL_TEXT)
@@ -88,17 +101,19 @@ class Recorder:
         whole = len(json.dumps(answer.reasoning)) <= MAX_REASONING
         reasoning = answer.reasoning if whole else {}
         refused = answer.refusal is not None and not answer.text
-        await self.write(
-            ModelTurn(
-                turn=number,
-                text=text,
-                refused=refused,
-                tools=tools,
-                calls=calls,
-                usage=usage,
-                model=answer.model,
-                takes_images=answer.takes_images,
-                reasoning=reasoning,
+        self._held.append(
+            self._now(
+                ModelTurn(
+                    turn=number,
+                    text=text,
+                    refused=refused,
+                    tools=tools,
+                    calls=calls,
+                    usage=usage,
+                    model=answer.model,
+                    takes_images=answer.takes_images,
+                    reasoning=reasoning,
+                )
             )
         )
 

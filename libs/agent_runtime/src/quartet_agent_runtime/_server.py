@@ -26,8 +26,9 @@ from quartet_process.errors import ToolListError
 from quartet_process.tool_lists import read_tools
 
 if TYPE_CHECKING:
-    from mcp.client.session import ClientSession
     from mcp_types import CallToolResult, ElicitResult, InputRequiredResult, InputResponses, Tool
+
+    from quartet_agent_runtime._mcp import ClientSession
 
 HANDSHAKE_TIMEOUT_S = 30.0
 """On a busy machine a server that has just been started takes seconds until it lists its tools."""
@@ -141,8 +142,7 @@ class Server:
 
     async def _own(self, ready: "asyncio.Future[ClientSession]") -> None:
         # Imported here: the mcp package costs half of the time in which an agent must be ready.
-        from mcp.client.streamable_http import streamable_http_client
-
+        from quartet_agent_runtime._mcp import streamable_http_client
         from quartet_agent_runtime._session import UncheckedSession
 
         async def note_status(response: httpx2.Response) -> None:
@@ -179,8 +179,9 @@ class Server:
 
     async def _guarded(self, work: Coroutine[Any, Any, T], timeout_s: float, what: str) -> T:
         """Return the result of `work`, or raise why there is none: time-out, lost connection, refusal."""
-        from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED
+
+        from quartet_agent_runtime._mcp import MCPError
 
         owner = self._owner
         assert owner is not None
@@ -247,7 +248,7 @@ class Server:
 
 async def _handshake(session: "ClientSession") -> None:
     """Agree on the newest protocol, where canceling a call closes its stream; older servers get the old handshake."""
-    from mcp.shared.exceptions import MCPError
+    from quartet_agent_runtime._mcp import MCPError
 
     try:
         await session.discover()

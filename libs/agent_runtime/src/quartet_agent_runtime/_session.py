@@ -3,8 +3,9 @@
 Imported when a session is opened: the mcp package costs half of the time in which an agent must be ready.
 """
 
-from mcp.client.session import ClientSession
 from mcp_types import CallToolResult
+
+from quartet_agent_runtime._mcp import ClientSession
 
 
 class UncheckedSession(ClientSession):

@@ -6,10 +6,7 @@ several commands one after the other. What a link does not do is try again.
 
 from typing import Any
 
-from redis import exceptions
-from redis.asyncio import ConnectionPool
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
+from quartet_bus._redis import ConnectionPool, NoBackoff, Retry, exceptions
 
 Command = tuple[Any, ...]
 
@@ -36,6 +33,13 @@ class Link:
     async def run(self, *command: Any) -> Any:
         """The answer. Raises what redis-py raises."""
         return (await self._exchange(command))[0]
+
+    async def run_in_order(self, *commands: Command) -> list[Any]:
+        """The answers of commands that are sent at once and run in order. Raises the first error that is an answer."""
+        answers = await self._exchange(*commands)
+        if error := next((one for one in answers if isinstance(one, exceptions.ResponseError)), None):
+            raise error
+        return answers
 
     async def run_both(self, first: Command, second: Command) -> tuple[Any, Any]:
         """The answers of `first`, which may block, and of `second`, which runs right behind it.

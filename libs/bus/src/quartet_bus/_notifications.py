@@ -10,9 +10,8 @@ import logging
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
-from redis import exceptions
-
 from quartet_bus._keys import Keys
+from quartet_bus._redis import exceptions
 from quartet_bus._store import Backoff, Store
 from quartet_process import BACKGROUND
 

@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from redis import exceptions
-from redis.asyncio import BlockingConnectionPool, Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import ExponentialBackoff
-from redis.credentials import CredentialProvider
-
 from quartet_bus._keys import OWNER, Keys
 from quartet_bus._link import Command, Link, new_connection
 from quartet_bus._options import BusOptions
+from quartet_bus._redis import (
+    BlockingConnectionPool,
+    CredentialProvider,
+    ExponentialBackoff,
+    Redis,
+    Retry,
+    exceptions,
+)
 from quartet_bus._store_identity import StoreIdentity
 from quartet_bus.errors import BusError, BusRefusedError, BusServerError, BusUnavailableError, StoreFullError
 from quartet_bus.functions import LIBRARY, NOT_FOUND, Function, library
@@ -174,19 +176,24 @@ class Store:
 
     async def run(self, function: Function[R]) -> R:
         """Return the answer of a function; load the library first when it is missing and this user may load it."""
-        command = function.command()
+        return (await self.run_in_order(function))[0]
 
-        async def run() -> Any:
+    async def run_in_order(self, *functions: Function[R]) -> list[R]:
+        """Return the answers of functions that are sent at once, so that all take one way to Redis and one sync."""
+        commands = [function.command() for function in functions]
+
+        async def run() -> list[Any]:
             try:
-                return await self._run_on_link(*command)
+                return await self._run_on_link(*commands)
             except exceptions.ResponseError as error:
                 if NOT_FOUND not in str(error):
                     raise
                 await self._load_functions()
-                return await self._run_on_link(*command)
+                return await self._run_on_link(*commands)
 
         with tracing.step("redis"):
-            return function.read(await self._guard(run))
+            answers = await self._guard(run)
+        return [function.read(answer) for function, answer in zip(functions, answers, strict=True)]
 
     async def load_functions(self) -> None:
         """Load the library if it is missing or differs; a user that may not do that leaves it as it is."""
@@ -206,21 +213,24 @@ class Store:
         await self._client.execute_command("FUNCTION", "LOAD", "REPLACE", library())
         log.info("functions of %s loaded into Redis at %s", LIBRARY, without_password(self.url))
 
-    async def _run_on_link(self, *command: Any) -> Any:
-        """Run `command` on a free link, or through the client, which retries, when none is free or one breaks."""
+    async def _run_on_link(self, *commands: Command) -> list[Any]:
+        """Run `commands` on a free link, or through the client, which retries, when none is free or one breaks."""
         if not self._free and self._links == LINKS:
-            return await self._client.execute_command(*command)
+            return await self._run_with_client(*commands)
         link = self._free.pop() if self._free else self._new_link()
         try:
             await link.renew()
-            return await link.run(*command)
+            return await link.run_in_order(*commands)
         except (exceptions.ConnectionError, exceptions.TimeoutError, OSError):
-            return await self._client.execute_command(*command)
+            return await self._run_with_client(*commands)
         finally:
             if self._closed:
                 await link.close()
             else:
                 self._free.append(link)
+
+    async def _run_with_client(self, *commands: Command) -> list[Any]:
+        return [await self._client.execute_command(*command) for command in commands]
 
     def _new_link(self) -> Link:
         self._links += 1

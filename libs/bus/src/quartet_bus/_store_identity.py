@@ -5,8 +5,8 @@ import secrets
 from typing import Any
 
 from prometheus_client import Counter
-from redis import exceptions
 
+from quartet_bus._redis import exceptions
 from quartet_process import REGISTRY
 
 log = logging.getLogger(__name__)

@@ -62,61 +62,58 @@ class Journal(Part):
         return {agent: ahead for agent, (_, ahead) in self._clocks.items()}
 
     async def append(
-        self, event: JournalEvent, lease_epoch: LeaseEpoch | None = None, *, nonce: str | None = None
+        self, *events: JournalEvent, lease_epoch: LeaseEpoch | None = None, nonce: str | None = None
     ) -> str:
-        """Append an event and return its position; '' for progress that is not kept any more.
+        """Append events of one task in order; return the position of the last, '' for progress that is not kept.
 
         Raises LeaseLostError when `lease_epoch` is given and the task has another owner by now, and JournalFullError
-        when the task has as many events as it may; then nothing was written. Events of the task's owner are always
-        taken: its own loop and budget limit them, and the journal must be able to tell the end. An event whose `nonce`
-        came before is not written again.
+        when the task has as many events as it may; then what had no room was not written. Events of the task's owner
+        are always taken: its own loop and budget limit them, and the journal must be able to tell the end. An event
+        whose `nonce` came before is not written again.
         """
+        agent = self._context.agent
         with tracing.step("journal"):
-            if self._context.agent is not None:
-                return await self._append_as_agent(event, self._context.agent)
-            return await self._append_as_owner(event, lease_epoch, nonce)
+            if agent is None:
+                functions = [self._owners(event, lease_epoch, nonce) for event in events]
+            else:
+                functions = [self._agents(event, agent) for event in events]
+            positions = await self._store.run_in_order(*functions)
+        for event, position in zip(events, positions, strict=True):
+            if position is None and agent is None:
+                assert lease_epoch is not None
+                raise lease_epoch.lost()
+            if not position and not isinstance(event.event, ToolProgress):
+                raise self._full(event.task_id)
+        return positions[-1] or ""
 
-    async def _append_as_owner(self, event: JournalEvent, lease_epoch: LeaseEpoch | None, nonce: str | None) -> str:
+    def _owners(self, event: JournalEvent, lease_epoch: LeaseEpoch | None, nonce: str | None) -> AppendEvent:
         task_id = event.task_id
         ending = event.request_id is None and isinstance(event.event, ENDING)
         append = AppendLastEvent if ending else AppendEvent
-        position = await self._store.run(
-            append(
-                journal=self._keys.journal(task_id),
-                epoch=self._keys.epoch(task_id),
-                positions=self._keys.journal_nonces(task_id),
-                mine=epoch_argument(lease_epoch),
-                cap=self._cap(event),
-                expiry_ms=round(self._options.records_s * 1000),
-                message=redact_bytes(encode(event)),
-                nonce=nonce or secrets.token_hex(6),
-                channel=self._keys.signal(f"journal:{task_id}"),
-            )
+        return append(
+            journal=self._keys.journal(task_id),
+            epoch=self._keys.epoch(task_id),
+            positions=self._keys.journal_nonces(task_id),
+            mine=epoch_argument(lease_epoch),
+            cap=self._cap(event),
+            expiry_ms=round(self._options.records_s * 1000),
+            message=redact_bytes(encode(event)),
+            nonce=nonce or secrets.token_hex(6),
+            channel=self._keys.signal(f"journal:{task_id}"),
         )
-        if position is None:
-            assert lease_epoch is not None
-            raise lease_epoch.lost()
-        if not position and not isinstance(event.event, ToolProgress):
-            raise self._full(task_id)
-        return position
 
-    async def _append_as_agent(self, event: JournalEvent, agent: str) -> str:
+    def _agents(self, event: JournalEvent, agent: str) -> AppendAgentEvent:
         if event.request_id is None:
             raise ValueError("an agent writes about a request: the event needs its request_id")
-        position = await self._store.run(
-            AppendAgentEvent(
-                journal=self._keys.agent_journal(agent, event.request_id),
-                positions=self._keys.agent_journal_nonces(agent, event.request_id),
-                cap=int(self._cap(event)),
-                expiry_ms=round(self._options.records_s * 1000),
-                message=redact_bytes(encode(event)),
-                nonce=secrets.token_hex(6),
-                channel=self._keys.signal(f"agent-journal:{event.request_id}"),
-            )
+        return AppendAgentEvent(
+            journal=self._keys.agent_journal(agent, event.request_id),
+            positions=self._keys.agent_journal_nonces(agent, event.request_id),
+            cap=int(self._cap(event)),
+            expiry_ms=round(self._options.records_s * 1000),
+            message=redact_bytes(encode(event)),
+            nonce=secrets.token_hex(6),
+            channel=self._keys.signal(f"agent-journal:{event.request_id}"),
         )
-        if not position and not isinstance(event.event, ToolProgress):
-            raise self._full(event.task_id)
-        return position or ""
 
     async def require_room(self, task_id: str) -> None:
         """Raise JournalFullError when the journal has no room for a further step of the task."""
@@ -156,7 +153,7 @@ class Journal(Part):
                 # Its time is that at which Redis took it: the agent's clock may differ.
                 timed = event.model_copy(update={"at": min(_taken_at(entry.entry_id), time.time())})
                 try:
-                    await self.append(timed, lease_epoch, nonce=f"{request.request_id}:{entry.entry_id}")
+                    await self.append(timed, lease_epoch=lease_epoch, nonce=f"{request.request_id}:{entry.entry_id}")
                 except JournalFullError as error:
                     log_skipped("agent journal", entry.entry_id, error)
                 except StoreFullError as error:

@@ -12,11 +12,16 @@ from collections.abc import Generator
 from types import TracebackType
 from typing import Self
 
-import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from quartet_process.errors import ListenError, ServingError
+from quartet_process.packages import defer_package
+
+# Its command line, with reloading and worker processes, is 3 MB.
+defer_package("uvicorn", Config="uvicorn.config")
+from uvicorn.config import Config  # noqa: E402
+from uvicorn.protocols.http.h11_impl import H11Protocol  # noqa: E402
+from uvicorn.server import Server  # noqa: E402
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +92,7 @@ class HttpServer:
         self.url = url_of(listener)
         self._listener = listener
         self._server = _Server(
-            uvicorn.Config(
+            Config(
                 self._answer,
                 http=_Protocol,
                 interface="asgi3",
@@ -201,10 +206,10 @@ class _Protocol(H11Protocol):
         self.transport.close()
 
 
-class _Server(uvicorn.Server):
+class _Server(Server):
     """uvicorn that handles no signals, tells when it has started, and ends without polling for it."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__(config)
         self._started = asyncio.Event()
         self._stopping = asyncio.Event()

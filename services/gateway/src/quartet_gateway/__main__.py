@@ -1,6 +1,7 @@
 """`python -m quartet_gateway`: serve until SIGTERM or SIGINT."""
 
 import asyncio
+import gc
 import logging
 import os
 import sys
@@ -41,6 +42,8 @@ async def _serve(settings: Settings, stop: asyncio.Event) -> None:
         access, grants = Access(keys), TaskGrants(None if grant_key is None else PublicKeys(grant_key))
         # Last, since it imports LiteLLM: what is wrong with the settings is told at once.
         gateway = _make_gateway(settings)
+        # LiteLLM stays: the collector would look through it in the midst of a request, for tenths of a second.
+        gc.freeze()
         if access.open_to_loopback:
             log.warning("no gateway keys are set: only callers on this machine are served")
         if grant_key is None:

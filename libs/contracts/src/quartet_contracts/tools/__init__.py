@@ -1,6 +1,5 @@
-"""Structured results of the MCP tools, one module per server."""
+"""Structured results of the MCP tools, one module per server: moveit, nav2, perception, ros."""
 
-from quartet_contracts.tools import moveit, nav2, perception, ros
 from quartet_contracts.tools.results import CommonCode, PolicyCode, Pose2D, Pose3D, ToolResult
 
-__all__ = ["CommonCode", "PolicyCode", "Pose2D", "Pose3D", "ToolResult", "moveit", "nav2", "perception", "ros"]
+__all__ = ["CommonCode", "PolicyCode", "Pose2D", "Pose3D", "ToolResult"]

@@ -73,10 +73,10 @@ class _InspectionJournal:
     def __init__(self, journal: OwnedJournal) -> None:
         self._journal = journal
 
-    async def append(self, event: JournalEvent) -> str:
+    async def append(self, *events: JournalEvent) -> str:
         """Append durably, or log why there is no room. Raises LeaseLostError when another replica owns the task."""
         try:
-            return await self._journal.append(event)
+            return await self._journal.append(*events)
         except JournalFullError as error:
             log.warning("a call of an inspection is not journaled: %s", error)
             return ""

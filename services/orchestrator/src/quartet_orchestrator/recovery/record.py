@@ -26,9 +26,9 @@ class OwnedJournal:
         self._bus = bus
         self._lease_epoch = lease_epoch
 
-    async def append(self, event: JournalEvent) -> str:
-        """Append durably; return the position. Raises LeaseLostError when another replica owns the task."""
-        return await self._bus.journal.append(event, self._lease_epoch)
+    async def append(self, *events: JournalEvent) -> str:
+        """Append durably; return the last position. Raises LeaseLostError when another replica owns the task."""
+        return await self._bus.journal.append(*events, lease_epoch=self._lease_epoch)
 
 
 class TaskRecord:
