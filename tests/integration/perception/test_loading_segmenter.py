@@ -101,4 +101,5 @@ async def test_other_servers_say_nothing_of_a_segmenter(eyes):
             "stops",
             "fence",
             "time",
+            "tools",
         }
