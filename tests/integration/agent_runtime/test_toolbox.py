@@ -235,6 +235,18 @@ async def test_a_result_is_not_checked_against_what_its_server_says_it_is(progre
     assert outcome.ok, outcome
 
 
+async def test_arguments_are_checked_without_the_regular_expressions_of_a_server():
+    """One that backtracks would keep the process busy for ever: the server checks them itself."""
+    text = {"type": "string", "pattern": "^(a|a)*$", "maxLength": 9}
+    tool = Tool(name="add", input_schema={"type": "object", "properties": {"pattern": text}})
+    async with (
+        serve_tools(tool) as url,
+        Toolbox({"arm": f"{url}/mcp"}, "g", ["arm__add"], PATIENCE_S) as toolbox,
+    ):
+        (spec,) = await toolbox.list()
+    assert spec.schema["properties"] == {"pattern": {"type": "string", "maxLength": 9}}
+
+
 async def test_nobody_is_asked_any_more_once_the_tools_cannot_be_listed(free_port, monkeypatch):
     """The servers are asked together, and the first that is given up ends it for all of them."""
     monkeypatch.setattr(toolbox, "RESTART_S", 0.3)

@@ -20,7 +20,7 @@ SAME_AGAIN = frozenset(
     {MoveitCode.OUT_OF_REACH, MoveitCode.INVALID_GROUP, MoveitCode.UNKNOWN_STATE, CommonCode.INVALID_PARAMETERS}
 )
 """Codes of a motion that would end in the same way again."""
-PUSHED = frozenset({MoveitCode.EXECUTION_FAILED})
+BLOCKED = frozenset({MoveitCode.EXECUTION_FAILED})
 """Codes of a straight motion on which something stopped the arm: most likely a thing that the planner did not see."""
 WITHDRAWN = frozenset({CommonCode.CANCELED, "NAVIGATION_CANCELED", *PolicyCode})
 """Codes after which nothing more is to be tried: a person or a rule has decided."""
@@ -72,7 +72,7 @@ class CodedArm:
     async def straight(self, pose: Pose3D, min_fraction: float | None = None) -> ArmResult:
         """Bring the tool to `pose` in a straight line, or at least `min_fraction` (0 to 1) of the way."""
         least = {} if min_fraction is None else {"min_fraction": min_fraction}
-        return await self._move("moveit__plan_cartesian_path", PUSHED, **_target(pose), **least)
+        return await self._move("moveit__plan_cartesian_path", BLOCKED, **_target(pose), **least)
 
     async def down(self, pose: Pose3D, above: Pose3D, min_fraction: float | None, what: str) -> None:
         """Bring the tool straight from `above` down to `pose`; where that fails, to transit, and raise GaveUpError.
@@ -81,7 +81,7 @@ class CodedArm:
         `min_fraction` of the way.
         """
         moved = await self.straight(pose)
-        if moved.error_code in PUSHED:
+        if moved.error_code in BLOCKED:
             await self.straight(above, min_fraction)
         await self.towards(moved, what)
 

@@ -17,8 +17,8 @@ AHEAD_M = 1.2
 BESIDE_DEG = (35, -35, 70, -70)
 """Directions from which it is looked at where something stands in that pose."""
 MAX_SIDES = 6
-"""Looks past what may hide the target from the poses of places."""
-PAST_DEG = ((70, 50), (-70, -50))
+"""Poses from which a search looks once more, past what may hide the target from the poses of places."""
+SIDES_DEG = ((70, 50), (-70, -50))
 """Directions of these looks, to each side the first that is free: a can behind a carton shows half of itself at 70
 degrees, a quarter at 50."""
 OCCUPIED = "GOAL_OCCUPIED"
@@ -70,18 +70,18 @@ async def visit(check: RequestContext, target: Target) -> Sight | None:
             continue
         if sight := await _look_twice(check, target):
             return sight
-    return await _past(check, target, poses) if target.kind == "object" else None
+    return await _look_from_sides(check, target, poses) if target.kind == "object" else None
 
 
-async def _past(check: RequestContext, target: Target, poses: list[Pose2D]) -> Sight | None:
+async def _look_from_sides(check: RequestContext, target: Target, poses: list[Pose2D]) -> Sight | None:
     """Look at what is seen from these poses from the sides, while there is time."""
-    sides = [[_from_side(pose, degrees) for degrees in side] for pose in poses for side in PAST_DEG]
+    sides = [[_from_side(pose, degrees) for degrees in side] for pose in poses for side in SIDES_DEG]
     seen: list[Pose2D] = []
     for side in sides:
-        free = [one for one in side if target.holds((one.x, one.y)) and not any(_alike(one, other) for other in seen)]
         if len(seen) == MAX_SIDES or check.left_s < LEAST_LEFT_S:
             break
-        for pose in free:
+        new = [one for one in side if target.holds((one.x, one.y)) and not any(_alike(one, other) for other in seen)]
+        for pose in new:
             if not await drive_if_open(check, pose):
                 seen.append(pose)
                 if sight := await _look_twice(check, target):

@@ -41,7 +41,7 @@ def move(talk: Conversation, tool: str, arguments: dict[str, Any], say: str = ""
     """
     result = yield Call(tool, arguments, say)
     final(result, tool)
-    if result.ok or result.code in {"OUT_OF_REACH", "INVALID_PARAMETERS"} or (tool == STRAIGHT and pushed(result)):
+    if result.ok or result.code in {"OUT_OF_REACH", "INVALID_PARAMETERS"} or (tool == STRAIGHT and blocked(result)):
         return result
     if result.code == "TIMEOUT" and GRASP in talk.tools:
         # The outcome is not known: see what the gripper says before anything moves again.
@@ -53,7 +53,7 @@ def move(talk: Conversation, tool: str, arguments: dict[str, Any], say: str = ""
     return result
 
 
-def pushed(result: Result) -> bool:
+def blocked(result: Result) -> bool:
     """Whether something stopped the arm on its way."""
     return result.code == "EXECUTION_FAILED"
 
@@ -61,7 +61,7 @@ def pushed(result: Result) -> bool:
 def straight_down(talk: Conversation, pose: Pose, above: Pose, min_fraction: float | None, say: str) -> Asking:
     """A straight motion from `above` down to `pose`; what stops it is left as the hand came, straight up."""
     result = yield from move(talk, STRAIGHT, straight_to(talk, pose), say)
-    if pushed(result):
+    if blocked(result):
         yield from move(talk, STRAIGHT, straight_to(talk, above, min_fraction), "Something is in the way: up again.")
     return result
 
