@@ -42,7 +42,7 @@ ALL = "all"
 
 SUITES_WITH: dict[str, tuple[str, ...]] = {
     "sensors": ("architectures", "bins", "fleet", "home", "perception", "time", "tools"),
-    "catalogue": ("perception",),
+    "catalogue": ("home", "perception"),
     **dict.fromkeys(("tier", "vary"), ("home",)),
     "world": ("home",),
     "robot": ("architectures", "home"),

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
+from quartet_benchmarks.rough_catalogue import roughly
 from quartet_deployment import project_root
 from quartet_perception import (
     Catalogue,
-    CatalogueEntry,
     ColourShapeSegmenter,
     Grasp,
     Intrinsics,
@@ -46,8 +46,6 @@ CLEAR_SHARE = 0.25
 PER_EPISODE = 5
 EPISODES, SHORT_EPISODES = 20, 4
 HELD_HEIGHT_M = 0.12
-SIZE_ERROR = 0.1
-"""By how much each size of a rough catalogue may be off, relative."""
 
 
 @dataclass
@@ -102,25 +100,14 @@ def run(parameters: BenchParameters) -> BenchResult:
 
 
 def rough(catalogue: Catalogue, seed: int) -> Catalogue:
-    """Return the catalogue as a person would write it: objects without parts, each size off by up to a tenth.
-
-    Their colours are words already. Surfaces and containers stay as they are.
-    """
+    """Return the catalogue with its objects as a person would describe them; surfaces and containers stay."""
     rng = np.random.default_rng([seed, 78])
-    entries: list[CatalogueEntry] = []
-    for entry in catalogue.entries:
-        if entry.kind == "object":
-            factors = rng.uniform(1 - SIZE_ERROR, 1 + SIZE_ERROR, 3)
-            if entry.appearance.shape != "box":
-                # Who writes the size of something round writes its width once.
-                factors[1] = factors[0]
-            if entry.appearance.shape == "sphere":
-                factors[:] = factors[0]
-            x, y, height = (round(float(s * f), 3) for s, f in zip(entry.appearance.size_m, factors, strict=True))
-            appearance = entry.appearance.model_copy(update={"size_m": (x, y, height), "parts": []})
-            entry = replace(entry, appearance=appearance)
-        entries.append(entry)
-    return Catalogue(entries)
+    return Catalogue(
+        [
+            replace(entry, appearance=roughly(entry.appearance, rng)) if entry.kind == "object" else entry
+            for entry in catalogue.entries
+        ]
+    )
 
 
 class Stage:

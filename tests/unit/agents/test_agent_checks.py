@@ -223,20 +223,26 @@ class Hand(RequestContext):
 
 
 @pytest.mark.parametrize(
-    ("off", "seen", "code"),
+    ("off", "seen", "size_error", "code"),
     [
-        (0.0, True, "NONE"),
-        (0.15, True, "NONE"),
-        (-0.15, True, "NONE"),
-        (0.4, True, "PICK_WRONG_OBJECT"),
-        (0.0, False, "NONE"),
-        (0.15, False, "PICK_WRONG_OBJECT"),
+        (0.0, True, 0.02, "NONE"),
+        (0.15, True, 0.2, "NONE"),
+        (-0.15, True, 0.2, "NONE"),
+        (0.18, True, 0.02, "PICK_WRONG_OBJECT"),
+        (0.18, True, 0.1, "PICK_WRONG_OBJECT"),
+        (0.0, False, 0.02, "NONE"),
+        (0.15, False, 0.02, "PICK_WRONG_OBJECT"),
     ],
 )
-async def test_a_size_of_the_site_that_is_off_makes_no_wrong_object_of_what_the_camera_recognises(off, seen, code):
+async def test_what_the_camera_recognises_is_another_object_if_its_size_is_off_by_more_than_the_site_says(
+    off, seen, size_error, code
+):
+    """A jam jar in the can's colour is 18 % wider than the can."""
     can = next(thing for thing in HOME.objects if thing.name == "red coke can")
+    told = can.model_copy(update={"appearance": can.appearance.model_copy(update={"size_error": size_error})})
+    site = HOME.model_copy(update={"objects": [told if one is can else one for one in HOME.objects]})
     request = fingers().request
-    check = Hand(request, ROBOT, HOME, None, None, WorkClock.of(request))
+    check = Hand(request, ROBOT, site, None, None, WorkClock.of(request))
     check.width, check.seen = can.appearance.size_m[0] * (1 + off), seen
     settled = await verify(check, PickReport(success=True, error_code="NONE", reason="held"))
     assert settled.error_code == code

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from quartet_agent_runtime import RequestContext, ToolOutcome, WorkClock
+from quartet_approach.geometry import to_base, to_map
 from quartet_approach.search import visit
 from quartet_approach.target import Target
 from quartet_approach.traffic import (
@@ -26,6 +27,7 @@ from quartet_approach.traffic import (
 )
 from quartet_approach.verify import verify
 from quartet_contracts import PARKING, ApproachArguments, ApproachReport, NextAction, Skill, SkillRequest
+from quartet_contracts.tools import Pose2D
 from quartet_site import inside, load_robot, load_site
 
 HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
@@ -100,17 +102,20 @@ def failed(name: str) -> ToolOutcome:
     return ToolOutcome({"ok": False, "error_code": "NAVIGATION_FAILED", "message": name, "nav2_error": name})
 
 
-def check(robot: str = "anna", fleet: tuple[str, ...] = FLEET, left_s: float = 600.0, **more: Any) -> Played:
+def check(
+    robot: str = "anna", fleet: tuple[str, ...] = FLEET, left_s: float = 600.0, *,
+    wanted: tuple[str, str] = (COUNTER.name, "surface_place"), kind: type[Played] = Played, **more: Any,
+) -> Played:  # fmt: skip
     now = time.time()
     request = SkillRequest.model_validate(
         {
             "request_id": "r1", "task_id": "t1", "robot": robot, "skill": Skill.APPROACH, "created_at": now,
             "deadline": now + left_s, "grant": "g", "reply_to": "q",
-            "arguments": {"target_area": "kitchen", "object_name": COUNTER.name, "next_action": "surface_place"},
+            "arguments": {"target_area": "kitchen", "object_name": wanted[0], "next_action": wanted[1]},
         }
     )  # fmt: skip
     none: Any = None
-    return Played(request, ROBOT, SITE, none, none, WorkClock.of(request), fleet, **more)
+    return kind(request, ROBOT, SITE, none, none, WorkClock.of(request), fleet, **more)
 
 
 def in_kitchen(x: float, y: float, _: int) -> bool:
@@ -154,6 +159,43 @@ async def test_what_something_else_hides_is_looked_for_from_the_sides(kind, left
     assert (sight is not None) == found
     if sight is not None:
         assert sight.centre == pytest.approx(can, abs=0.01)
+
+
+@dataclass
+class TwoAlike(Played):
+    """Things in the kitchen that look like the can, each from some distances only; the camera of the arm sees none."""
+
+    things: dict[tuple[float, float], Any] = field(default_factory=dict)
+    """By place [m, map frame], whether it looks like the can from a distance [m]."""
+
+    async def outcome(self, tool: str, *, timeout_s: float | None = None, **given: Any) -> ToolOutcome:
+        pose = Pose2D(x=self.here[0], y=self.here[1], yaw=self.yaw)
+        if tool == "nav2__approach_target":
+            target = to_map(pose, (given["target_x_base"], given["target_y_base"]))
+            self.yaw = math.atan2(target[1] - pose.y, target[0] - pose.x)
+            ahead = math.dist(self.here, target) - given["standoff_m"]
+            self.here = pose.x + ahead * math.cos(self.yaw), pose.y + ahead * math.sin(self.yaw)
+            return ToolOutcome({"ok": True, "distance_after_m": given["standoff_m"]})
+        if tool == "perception__detect_objects":
+            seen = {"label": "red coke can", "score": 0.9, "box_xyxy": [0, 0, 9, 9], "camera": "front"}
+            there = [
+                {**seen, "position_base": [*to_base(pose, place), 0.9]}
+                for place, looks_like_it in self.things.items()
+                if given["camera"] == "front" and looks_like_it(math.dist(self.here, place))
+            ]
+            return ToolOutcome({"ok": True, "detections": there})
+        return await super().outcome(tool, timeout_s=timeout_s, **given)
+
+
+@pytest.mark.parametrize("there", [True, False])
+async def test_what_looks_like_the_target_only_from_afar_is_left_and_the_target_found(there):
+    alike, can = (8.9, 3.6), (10.75, 2.1)
+    things = {alike: lambda away: away > 1.6} | ({can: lambda away: away < 1.5} if there else {})
+    nav2 = check(fleet=("anna",), kind=TwoAlike, wanted=("red coke can", "pick"), things=things, here=(9.85, 0.6))
+    claimed = ApproachReport(success=True, error_code="NONE", reason="seen from the door")
+    ended = await verify(nav2, claimed)
+    assert (ended.success, ended.error_code.value) == ((True, "NONE") if there else (False, "NAV_VERIFY_OVERRIDE"))
+    assert not there or math.dist(nav2.here, can) < 1.0
 
 
 async def test_an_area_into_which_no_way_is_free_is_told_as_closed():

@@ -15,7 +15,7 @@ from quartet_benchmarks.charts import Chart
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError, UnfitPlacementError
 from quartet_benchmarks.home import suite, variations
-from quartet_benchmarks.home.homes import CARTON, PERSON, with_unknown_things
+from quartet_benchmarks.home.homes import CARTON, PERSON, furnished
 from quartet_benchmarks.home.suite import behind_doors, set_up
 from quartet_benchmarks.home.templates import TEMPLATES, Episode
 from quartet_benchmarks.home.tiers import LIGHTS, TIERS, Tier, find_tier
@@ -23,6 +23,8 @@ from quartet_benchmarks.home.variations import VARIATIONS, vary
 from quartet_benchmarks.home.wording import DOWN, HELD, INTO, ON, Wording
 from quartet_benchmarks.home.world import Goal
 from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult, Rate
+from quartet_benchmarks.rough_catalogue import SIZE_ERROR
+from quartet_deployment import project_root
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.sensors.levels import LEVELS
 from quartet_simulation.simulation import Simulation
@@ -51,7 +53,17 @@ class World:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return with_unknown_things("home", tmp_path_factory.mktemp("worlds") / "home", 6, 5)
+    return furnished("home", tmp_path_factory.mktemp("worlds") / "home", 5, 6)
+
+
+def test_a_home_can_be_described_as_a_person_would(tmp_path: Path) -> None:
+    told = load_site(furnished("home", tmp_path / "home", 3, rough=True) / "site.yaml")
+    exact = load_site(project_root() / "deploy" / "sites" / "home" / "site.yaml")
+    assert (told.areas, told.surfaces, told.containers) == (exact.areas, exact.surfaces, exact.containers)
+    assert {one.appearance.size_error for one in told.objects} == {SIZE_ERROR}
+    assert {one.appearance.size_error for one in exact.objects} == {0.02}, "those of world.yaml are exact"
+    pairs = zip(told.objects, exact.objects, strict=True)
+    assert all(a.name == b.name and a.appearance.size_m != b.appearance.size_m for a, b in pairs)
 
 
 @pytest.fixture(scope="module")
@@ -314,7 +326,7 @@ def test_the_result_says_what_the_tier_is_and_leaves_out(monkeypatch: pytest.Mon
         raise UnfitPlacementError("nothing fits")
 
     monkeypatch.setattr(suite, "Stack", stack)
-    monkeypatch.setattr(suite, "with_unknown_things", lambda like, folder, count, seed: folder)
+    monkeypatch.setattr(suite, "furnished", lambda like, folder, seed, count, *, rough: folder)
     with pytest.raises(UnfitPlacementError):
         suite.run(BenchParameters(episodes=10, options={"tier": "hard"}, progress=lambda _: None))
     assert {options.sensors for options in started} == {"harsh"}

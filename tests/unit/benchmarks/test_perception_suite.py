@@ -7,7 +7,8 @@ import pytest
 
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError
-from quartet_benchmarks.perception import SIZE_ERROR, Stage, rough
+from quartet_benchmarks.perception import Stage, rough
+from quartet_benchmarks.rough_catalogue import SIZE_ERROR
 from quartet_deployment import project_root
 from quartet_perception import Catalogue, Grasp
 from quartet_simulation.simulation import Simulation
@@ -52,10 +53,11 @@ def test_a_rough_catalogue_has_sizes_off_by_a_tenth_and_no_parts() -> None:
         assert a.appearance.shape == "box" or ratios[0] == pytest.approx(ratios[1], abs=0.02)
         assert (a.name, a.appearance.colours) == (b.name, b.appearance.colours)
         assert not b.appearance.parts
+        assert b.appearance.size_error == SIZE_ERROR, "what it says of itself is true"
         off += ratios
     assert 0.04 < float(np.std(off)) < 0.08
 
 
 def test_a_rough_catalogue_is_refused_by_other_suites() -> None:
-    with pytest.raises(OptionError, match="the suite 'home' has no such option; perception has"):
-        bench("home", catalogue="rough")
+    with pytest.raises(OptionError, match="the suite 'tools' has no such option; home, perception have"):
+        bench("tools", catalogue="rough")

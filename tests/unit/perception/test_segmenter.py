@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from quartet_perception.catalogue import Catalogue
 from quartet_perception.errors import BadImageError, UnknownObjectError
 from quartet_perception.scene.view import Intrinsics, View
 from quartet_perception.segmenters.base import create_segmenter, segmenter_names
@@ -123,6 +124,45 @@ def test_touching_things_of_one_colour_are_told_apart(segmenter, new_scene, colo
     assert set(found) == {"red coke can", "red cup"}
     assert abs(found["red coke can"].solid.y - 0.04) < 0.01
     assert abs(found["red cup"].solid.y + 0.035) < 0.01
+
+
+LOOK_ALIKES = {
+    "a wider jar": ("red coke can", lambda scene, red: scene.cylinder((0.85, 0.1, TABLE + 0.06), 0.078, 0.12, red)),
+    "a ball": ("red cup", lambda scene, red: scene.sphere((0.85, 0.1, TABLE + 0.05), 0.1, red)),
+    "a carton": ("red coke can", lambda scene, red: scene.box((0.85, 0.1, TABLE + 0.06), (0.07, 0.07, 0.12), red, 0.3)),
+}
+
+
+@pytest.mark.parametrize("alike", LOOK_ALIKES)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_what_is_in_no_catalogue_and_much_like_a_thing_is_told_from_it_from_near(
+    catalogue, new_scene, colours, alike, seed
+):
+    """From afar, and by a catalogue whose sizes are only guessed, each of them could be the thing."""
+    name, put = LOOK_ALIKES[alike]
+    scene = put(new_scene().table(0.6, TABLE), colours["red"])
+    measured, guessed = (ColourShapeSegmenter(with_size_error(catalogue, error)) for error in (0.02, 0.4))
+    assert measured.segment(scene.view(seed=seed, noise=0.003), [name]) == []
+    if alike == "a wider jar":
+        assert [f.label for f in guessed.segment(scene.view(seed=seed, noise=0.003), [name])] == [name]
+        afar = scene.view(seed=seed, noise=0.003, eye=(-0.9, 0.24, 1.38))
+        assert [f.label for f in measured.segment(afar, [name])] == [name]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_thing_of_which_the_catalogue_has_the_size_is_not_taken_for_another_one(catalogue, new_scene, colours, seed):
+    scene, where = table_set(new_scene, colours, seed)
+    measured = ColourShapeSegmenter(with_size_error(catalogue, 0.02))
+    found = measured.segment(scene.view(seed=seed, noise=0.003), list(where))
+    assert sorted(f.label for f in found) == sorted(where)
+
+
+def with_size_error(catalogue, error):
+    entries = [
+        replace(entry, appearance=entry.appearance.model_copy(update={"size_error": error}))
+        for entry in catalogue.entries
+    ]
+    return Catalogue(entries)
 
 
 def test_surfaces_are_told_by_height_and_colour(segmenter, new_scene, colours):

@@ -1,9 +1,10 @@
-"""The folder of a home with things in it that are in no catalogue, and with somebody who lives there."""
+"""The folder of a home: with things in it that are in no catalogue, somebody who lives there, a rough catalogue."""
 
 import shutil
 from pathlib import Path
 from random import Random
 
+from quartet_benchmarks.rough_catalogue import write_roughly
 from quartet_deployment import new_world, project_root, run_worlds
 
 CARTON = "unknown cracker box"
@@ -12,14 +13,16 @@ PERSON = "anna"
 """Who lives in each of these homes."""
 
 
-def with_unknown_things(like: str, folder: Path, count: int, seed: int) -> Path:
-    """Write the folder of a home with `count` unknown things, or as many as there is room for, and a person; return it.
+def furnished(like: str, folder: Path, seed: int, unknown_things: int = 0, *, rough: bool = False) -> Path:
+    """Write the folder of a home and return it.
 
     Args:
         like: home, studio, a folder, or generated:SEED.
         folder: to write; what is in it is removed.
-        count: of the things.
-        seed: draws them, for each home others.
+        seed: draws the rest, for each home differently.
+        unknown_things: how many things are put there that no catalogue has, or as many as there is room for; where it
+            is not 0, PERSON lives there, too.
+        rough: whether site.yaml tells the sizes of its objects as a person would.
 
     Raises:
         quartet_deployment.OptionError when there is no such world.
@@ -32,5 +35,8 @@ def with_unknown_things(like: str, folder: Path, count: int, seed: int) -> Path:
     else:
         new_world(folder, like)
     drawn = Random(f"{like} {seed}").randrange(2**31)
-    run_worlds("unknown", str(folder), "--count", str(count), "--seed", str(drawn), "--person", PERSON)
+    if unknown_things:
+        run_worlds("unknown", str(folder), "--count", str(unknown_things), "--seed", str(drawn), "--person", PERSON)
+    if rough:
+        write_roughly(folder / "site.yaml", drawn)
     return folder

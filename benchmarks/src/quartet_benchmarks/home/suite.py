@@ -11,7 +11,7 @@ import httpx
 
 from quartet_benchmarks.errors import OptionError, UnfitPlacementError
 from quartet_benchmarks.home.harm import Harm, harm_of
-from quartet_benchmarks.home.homes import with_unknown_things
+from quartet_benchmarks.home.homes import furnished
 from quartet_benchmarks.home.outcome import Outcome, Unplayed
 from quartet_benchmarks.home.summary import summary
 from quartet_benchmarks.home.templates import TEMPLATES, Draw, Episode, Template
@@ -83,9 +83,10 @@ def play_tier(parameters: BenchParameters, tier: Tier) -> BenchResult:
         played = len(outcomes)
         try:
             home = name
-            if tier.unknown_things:
+            rough = parameters.catalogue == "rough"
+            if tier.unknown_things or rough:
                 beside = folder.with_name(f"{folder.name}-world")
-                home = str(with_unknown_things(name, beside, tier.unknown_things, parameters.seed))
+                home = str(furnished(name, beside, parameters.seed, tier.unknown_things, rough=rough))
             options = StackOptions(
                 state_dir=folder,
                 fresh=True,
@@ -120,6 +121,7 @@ def play_tier(parameters: BenchParameters, tier: Tier) -> BenchResult:
             "too wide, so not asked for": ", ".join(sorted(left_out)) or "nothing",
             "not in this tier": tier.left_out,
             "sensors": sensors,
+            "catalogue": parameters.catalogue,
             "model": models,
         },
         unplayed,

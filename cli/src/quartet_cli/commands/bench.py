@@ -38,7 +38,7 @@ def bench(
         Literal["exact", "rough"],
         typer.Option(
             "--catalogue",
-            help="Of perception: things as site.yaml has them, or with sizes off by a tenth and no parts.",
+            help="Of perception and home: things as site.yaml has them, or with sizes off by a tenth and no parts.",
         ),
     ] = "exact",
     world: Annotated[

@@ -62,6 +62,9 @@ class Appearance(Section):
     shape: Literal["cylinder", "box", "sphere", "bowl", "surface", "container"]
     size_m: tuple[Positive, Positive, Positive]
     """Extent as it usually stands: along x, along y, height [m]."""
+    size_error: Annotated[float, Field(ge=0.0, le=0.5)] = 0.1
+    """How far each size may be off, relative: 0.1 as a person writes it down, 0.02 where it was measured with a ruler.
+    What is seen or held with other sizes than that is not this object."""
     parts: list[Part] = []
     """All pieces of an object that is put together from several; none for one simple shape."""
 

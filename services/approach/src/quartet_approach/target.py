@@ -18,6 +18,8 @@ CLEAR, SURE_M = 0.5, 1.5
 NEARER_M = 0.10
 """A robot that is to stand nearer does so by this: within the slack of a drive-in that ends before furniture
 (standing.FAR_ENOUGH_M), so that it still counts as reached where the base gets no nearer."""
+MISTAKEN_M = 0.15
+"""A detection at most this far from something that only looked like the target is that thing again."""
 SAME_THING_M = 0.6
 """A detection at most this far from where the target was seen before is taken for the target."""
 
@@ -35,6 +37,8 @@ class Target:
     """Id of the thing that is meant, where the request gives one."""
     other_side: bool = False
     """Whether the robot is to stand at another side of it than now."""
+    mistaken: tuple[Point, ...] = ()
+    """Where something looked like it from afar and not from near [m, map frame]."""
 
     @classmethod
     def of(cls, check: RequestContext, arguments: ApproachArguments, area: Area) -> "Target":
@@ -64,6 +68,10 @@ class Target:
     def holds(self, point: Point) -> bool:
         """Whether a point of the map lies in the wanted area."""
         return distance_to(list(self.area.outline), point) <= AREA_MARGIN_M
+
+    def may_be_at(self, point: Point) -> bool:
+        """Whether what is seen at a point of the map may be the target."""
+        return self.holds(point) and all(math.dist(point, other) > MISTAKEN_M for other in self.mistaken)
 
 
 @dataclass(frozen=True)
@@ -116,7 +124,7 @@ async def _look(check: RequestContext, target: Target, expected: Point | None) -
         sights = [
             sight
             for detection in await check.detect(target.name, camera, target.object_id)
-            if (sight := _sight(target, pose, detection)) is not None and target.holds(sight.centre)
+            if (sight := _sight(target, pose, detection)) is not None and target.may_be_at(sight.centre)
         ]
         if expected is None and sights:
             return sights[0]

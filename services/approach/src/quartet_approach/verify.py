@@ -1,5 +1,7 @@
 """Verify an approach after the model's report: search for the target, drive in, look once more."""
 
+from dataclasses import replace
+
 from quartet_agent_runtime import RequestContext, is_tucked, tuck
 from quartet_approach.geometry import distance_to
 from quartet_approach.search import find, visit
@@ -81,6 +83,9 @@ async def _attempt(check: RequestContext, target: Target, missed: ApproachCode) 
     if standing.sight is None and (nearer := await visit(check, target)):
         # What was seen from afar was something else, or cannot be seen from near: look from the area's places.
         standing = await stand_before(check, target, nearer)
+        others = replace(target, mistaken=(sight.centre, nearer.centre))
+        if standing.sight is None and (other := await visit(check, others)):
+            standing = await stand_before(check, others, other)
     if standing.sight is None:
         return _failed(missed, f"'{target.name}': {standing.note}", CheckResult.PASS)
     if not standing.reached:

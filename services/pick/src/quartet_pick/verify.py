@@ -17,9 +17,6 @@ HEIGHT_SLACK_M = 0.03
 """How far a measured height may be from any of the thing's sizes: it may also lie on its side."""
 WIDTH_SLACK_M = 0.008
 """The width in the gripper may differ this much from one of the thing's sizes: it may be grasped askew."""
-SIZE_SLACK = 0.2
-"""Where the wrist camera shows the wanted thing between the fingers, the width may differ by this share of a size: the
-size in the site file is a person's measurement, or that of another brand."""
 MIN_HEIGHT_M = 0.005
 
 
@@ -139,7 +136,7 @@ async def _other_thing(
         check.object_id = object_id
         return None
     mine = _in_hand(await check.detect(name, "arm", object_id))
-    if wanted is not None and not _fits_hand(wanted, grasp.width_m, SIZE_SLACK if mine else 0.0):
+    if wanted is not None and not _fits_hand(wanted, grasp.width_m):
         return _Other(f"the fingers are {_number(grasp.width_m)} m apart, which does not fit '{wanted.name}'")
     if mine:
         check.object_id = mine[0].object_id or object_id
@@ -181,14 +178,12 @@ def _called(thing: CatalogueObject | None) -> str:
     return "something that the site has no name for" if thing is None else f"'{thing.name}'"
 
 
-def _fits_hand(thing: CatalogueObject | None, width: float | None, share: float = 0.0) -> bool:
-    """Whether the fingers can be `width` [m] apart with the thing between them, however it lies.
-
-    `share` of a size is how far off it may be, where that is more than WIDTH_SLACK_M.
-    """
+def _fits_hand(thing: CatalogueObject | None, width: float | None) -> bool:
+    """Whether the fingers can be `width` [m] apart with the thing between them, however it lies."""
     if thing is None or width is None:
         return True
-    return any(abs(width - size) <= max(WIDTH_SLACK_M, share * size) for size in thing.appearance.size_m)
+    looks = thing.appearance
+    return any(abs(width - size) <= max(WIDTH_SLACK_M, looks.size_error * size) for size in looks.size_m)
 
 
 def _height(measured: float | None, wanted: CatalogueObject | None) -> float | None:

@@ -46,6 +46,8 @@ class SegmentedObject:
     """HxW: all connected pixels of its colours, also those that the mask leaves out."""
     member: NDArray[np.uint8] | None = field(default=None, repr=False)
     """HxW: how much each pixel has its colours, 0 to 255."""
+    refined: bool = False
+    """Whether `solid` has the size that is seen; otherwise that of the catalogue."""
 
     @property
     def kind(self) -> Kind:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from quartet_perception.catalogue import Catalogue, CatalogueEntry
 from quartet_perception.scene.colour import membership_table
 from quartet_perception.scene.fit_quality import attached, evaluate_fit
-from quartet_perception.scene.pose_fit import fit_pose
+from quartet_perception.scene.pose_fit import fit_pose, is_another_thing, is_explained, refine
 from quartet_perception.scene.regions import (
     MEMBER,
     MIN_PIXELS,
@@ -43,6 +43,8 @@ _MOST_TOUCHING, _MOST_STACKED = 3, 5
 _RAISED_M, _SUNK_M = 0.01, 0.03
 """A thing whose underside is farther than the first from the plane under it may stand on another thing; the second is
 how far below that plane it may reach."""
+_NEAR_M, _SEEN_WELL = 1.8, 0.6
+"""An object that is nearer to the camera and more visible is told from what only looks like it."""
 _AREA_MARGIN_M = 1.0
 """How far outside of its area a container may be seen."""
 
@@ -114,7 +116,25 @@ class ColourShapeSegmenter:
                 fitted += explained
         view = picture.view
         kept = without_overlap(fitted, view.shape, contained=self._stacked)
-        return [self._found(view, f) for f in kept if f.entry in wanted and _in_its_area(view, f)]
+        here = [f for f in kept if f.entry in wanted and _in_its_area(view, f)]
+        return [self._found(view, f) for one in here if (f := self._from_near(view, one)) is not None]
+
+    def _from_near(self, view: View, fitted: Hypothesis) -> Hypothesis | None:
+        """Return an object that is seen well from near, with its sizes as they are seen; None for one like it.
+
+        From afar, and in part behind something, both look alike. Where things stand on each other, too: what is seen
+        of one thing may then be of two.
+        """
+        near = float(np.linalg.norm(fitted.posed.centre - view.origin)) < _NEAR_M
+        standing = fitted.entry.kind == "object" and fitted.support is not None and not self._stacked
+        if not (standing and near and fitted.quality.visible > _SEEN_WELL) or is_explained(fitted.quality):
+            return fitted
+        error = fitted.entry.appearance.size_error
+        refined = refine(view, fitted.posed, fitted.region, fitted.member, error)
+        if is_another_thing(view, fitted.posed, refined, fitted.region, fitted.member, error):
+            return None
+        quality = evaluate_fit(view, refined, fitted.region, fitted.member)
+        return replace(fitted, posed=refined, quality=quality, refined=True)
 
     def _explain(self, picture: PreparedView, blob: Blob, targets: list[CatalogueEntry]) -> list[Hypothesis]:
         """Return the best explanations of a region, one after the other when it has several objects."""
@@ -247,6 +267,7 @@ class ColourShapeSegmenter:
             in_gripper=between_fingers(view, fitted.posed.centre),
             region=fitted.region,
             member=fitted.member,
+            refined=fitted.refined,
         )
 
     # --- surfaces ---------------------------------------------------------------------------------------

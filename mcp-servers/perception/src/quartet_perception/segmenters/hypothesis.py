@@ -28,6 +28,7 @@ class Hypothesis:
     support: height of the plane that it stands on, base frame [m]; None when it hangs between the fingers.
     region: HxW pixels that it was fitted to. member: HxW, how much each pixel has its colours, 0 to 255.
     free: 1 when it stands free, 0 when it is a patch of something larger.
+    refined: whether its size is as it is seen, not as the catalogue has it.
     """
 
     entry: CatalogueEntry
@@ -37,6 +38,7 @@ class Hypothesis:
     region: Mask
     member: NDArray[np.uint8]
     free: float = 1.0
+    refined: bool = False
 
     @property
     def agreement(self) -> float:

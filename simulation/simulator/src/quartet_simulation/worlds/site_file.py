@@ -9,6 +9,8 @@ import yaml
 from quartet_simulation.worlds.objects import ObjectKind
 from quartet_simulation.worlds.world import Pose2, Rect, World
 
+MEASURED = 0.02
+"""How far sizes may be off that were measured with a ruler: here they are those of the simulated things."""
 HEADER = "# Derived from world.yaml; edit it as you like. Lengths in metres, map frame.\n"
 
 
@@ -103,6 +105,7 @@ def _object(kind: ObjectKind) -> dict[str, Any]:
             "colours": list(kind.colours),
             "shape": kind.shape,
             "size_m": list(extent(kind)),
+            "size_error": MEASURED,
             "parts": _parts(kind),
         },
         "mass_kg": kind.mass,

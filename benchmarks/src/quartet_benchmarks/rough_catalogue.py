@@ -1,0 +1,36 @@
+"""A catalogue as a person would write it: sizes off by up to a tenth, and no parts."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from quartet_site.site import Appearance
+
+SIZE_ERROR = 0.1
+"""By how much each size of a rough catalogue may be off, relative."""
+
+
+def roughly(appearance: Appearance, rng: np.random.Generator) -> Appearance:
+    """Return how a person would describe an object: one shape, each size off by up to a tenth. Colours stay words."""
+    factors = rng.uniform(1 - SIZE_ERROR, 1 + SIZE_ERROR, 3)
+    if appearance.shape != "box":
+        # Who writes the size of something round writes its width once.
+        factors[1] = factors[0]
+    if appearance.shape == "sphere":
+        factors[:] = factors[0]
+    x, y, height = (round(float(s * f), 3) for s, f in zip(appearance.size_m, factors, strict=True))
+    return appearance.model_copy(update={"size_m": (x, y, height), "size_error": SIZE_ERROR, "parts": []})
+
+
+def write_roughly(site_file: Path, seed: int) -> None:
+    """Describe the objects of a site file roughly; everything else in it stays, but for comments."""
+    rng = np.random.default_rng([seed, 78])
+    fields: dict[str, Any] = yaml.safe_load(site_file.read_text(encoding="utf-8"))
+    for thing in fields["objects"]:
+        told = roughly(Appearance.model_validate(thing["appearance"]), rng)
+        thing["appearance"] = told.model_dump(mode="json", exclude_defaults=True)
+    # It may be a link to the file of the project.
+    site_file.unlink()
+    site_file.write_text(yaml.safe_dump(fields, sort_keys=False), encoding="utf-8")
