@@ -176,6 +176,24 @@ def test_a_drop_keeps_clear_of_what_stands_there(segmenter, new_scene, colours, 
         on_surface(view, found, 0.12, robot, crop_radius_m=0.03)
 
 
+@pytest.mark.parametrize("size", [0.24, 0.28, 0.32])
+def test_a_drop_on_a_small_surface_leaves_room_for_another_thing(segmenter, new_scene, colours, robot, size):
+    """Two things are to stand on a nightstand; in the middle, one alone would fill it."""
+    scene = new_scene().box((0.8, 0.0, TABLE - 0.02), (size, size, 0.04), (0.56, 0.35, 0.18))
+    first = on_surface(scene.view(), whole_top(scene.view()), 0.12, robot, radius_m=0.033)
+    scene.cylinder((first.x, first.y, TABLE + 0.06), 0.066, 0.12, colours["red"])
+    second = on_surface(scene.view(), whole_top(scene.view()), 0.12, robot, radius_m=0.033)
+    assert np.hypot(second.x - first.x, second.y - first.y) > 0.066 + 0.03
+    for drop in (first, second):
+        assert max(abs(drop.x - 0.8), abs(drop.y)) < size / 2 - 0.033
+
+
+def whole_top(view):
+    """Return the top of a nightstand that is too small to be the catalogue's table."""
+    top = np.abs(view.points[..., 2] - TABLE) < 0.01
+    return SegmentedObject("nightstand", 1.0, (0, 0, 1, 1), top & view.valid, support_z=TABLE, free_kind="surface")
+
+
 def test_a_full_table_has_no_free_space(segmenter, new_scene, colours, robot):
     scene = new_scene().table(0.6, TABLE)
     for x in np.arange(0.68, 1.2, 0.17):

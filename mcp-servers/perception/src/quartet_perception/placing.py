@@ -66,6 +66,8 @@ def on_surface(
 ) -> Placement:
     """Return a free spot on a seen surface, a little inside its near edge.
 
+    On a small one it is aside, where that leaves room for another object as large as this one.
+
     radius_m: of the object's footprint. x_bias_m: moves the wanted spot away from the robot. crop_radius_m: how far
     from the wanted spot a free one is looked for; None for the whole surface. Raises TooFewPointsError,
     NoFreeSpaceError.
@@ -85,7 +87,8 @@ def on_surface(
     from_edge = ndimage.distance_transform_edt(np.pad(plane | standing, 1))[1:-1, 1:-1] * _CELL_M
     from_things = ndimage.distance_transform_edt(~standing) * _CELL_M if standing.any() else np.full(free.shape, 9.0)
     # An object must stand whole on the surface, and the fingers must be able to open beside its neighbours.
-    good = free & (from_edge >= max(_EDGE_M, radius_m + 0.01)) & (from_things >= max(fingers, radius_m + 0.02))
+    apart = max(fingers, radius_m + 0.02)
+    good = free & (from_edge >= max(_EDGE_M, radius_m + 0.01)) & (from_things >= apart)
     x, y = grid.centres()
     radial, bearing = np.hypot(x, y), np.arctan2(y, x)
     near, far = _edges(plane | standing, radial, bearing)
@@ -102,7 +105,8 @@ def on_surface(
             f"'{found.label}' is seen, but no free spot of {2 * max(fingers, radius_m):.2f} m is in view on it; look "
             "from another side or choose another place"
         )
-    cost = np.where(good, cost, np.inf)
+    leaves_room = good & (_farthest(x, y, good) > radius_m + apart)
+    cost = np.where(leaves_room if leaves_room.any() else good, cost, np.inf)
     row, col = np.unravel_index(int(np.argmin(cost)), cost.shape)
     cx, cy = float(x[row, col]), float(y[row, col])
     clearance = robot.manipulation.surface_clearance_m
@@ -180,6 +184,14 @@ def _edges(
     np.maximum.at(far, sector[seen], radial[seen])
     near, far = np.where(np.isfinite(near), near, 0.0), np.where(np.isfinite(far), far, 0.0)
     return near[sector], far[sector]
+
+
+def _farthest(x: NDArray[np.floating], y: NDArray[np.floating], cells: Mask) -> NDArray[np.floating]:
+    """Return the distance of every cell's middle to the farthest of `cells` [m], to some parts in a hundred."""
+    directions = np.linspace(0, 2 * np.pi, 16, endpoint=False)
+    ahead = np.cos(directions)[:, None] * x[cells] + np.sin(directions)[:, None] * y[cells]
+    outermost = np.unique(ahead.argmax(axis=1))
+    return np.max([np.hypot(x - x[cells][one], y - y[cells][one]) for one in outermost], axis=0)
 
 
 @dataclass(frozen=True)
