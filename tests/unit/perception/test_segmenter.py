@@ -116,6 +116,19 @@ def test_a_red_wall_and_a_red_crate_are_no_red_can(segmenter, new_scene, colours
     assert segmenter.segment(scene.view(), ["red coke can", "red cup", "red apple"]) == []
 
 
+@pytest.mark.parametrize("shape", ["box", "cylinder"])
+@pytest.mark.parametrize("under_a_top", [True, False])
+def test_the_lower_end_of_a_red_leg_is_no_red_can(segmenter, new_scene, colours, shape, under_a_top):
+    scene = new_scene()
+    if shape == "box":
+        scene.box((0.95, 0.1, 0.35), (0.06, 0.06, 0.7), colours["red"], 0.3)
+    else:
+        scene.cylinder((0.95, 0.1, 0.35), 0.06, 0.7, colours["red"])
+    if under_a_top:
+        scene.box((0.95, 0.1, 0.72), (0.3, 0.5, 0.04), colours["wood"])
+    assert segmenter.segment(scene.view(noise=0.004), ["red coke can", "red cup"]) == []
+
+
 def test_touching_things_of_one_colour_are_told_apart(segmenter, new_scene, colours):
     scene = new_scene().table(0.6, TABLE)
     stand(scene, colours, "red coke can", 0.85, 0.04)
@@ -147,6 +160,17 @@ def test_what_is_in_no_catalogue_and_much_like_a_thing_is_told_from_it_from_near
         assert [f.label for f in guessed.segment(scene.view(seed=seed, noise=0.003), [name])] == [name]
         afar = scene.view(seed=seed, noise=0.003, eye=(-0.9, 0.24, 1.38))
         assert [f.label for f in measured.segment(afar, [name])] == [name]
+
+
+def test_what_lies_in_a_bin_is_not_compared_with_other_shapes(catalogue, new_scene, colours):
+    """It may lean on a wall or on another thing, so that no pose of it explains the picture well."""
+    above = {"eye": (0.5, 0.1, 1.2), "target": (0.86, 0.1, 0.0), "noise": 0.003}
+    jar = new_scene().cylinder((0.85, 0.1, 0.06), 0.078, 0.12, colours["red"])
+    measured = ColourShapeSegmenter(with_size_error(catalogue, 0.02))
+    assert measured.segment(jar.view(**above), ["red coke can"]) == []
+    for x, y, sx, sy in ((-0.16, 0, 0.01, 0.32), (0.16, 0, 0.01, 0.32), (0, 0.16, 0.32, 0.01), (0, -0.16, 0.32, 0.01)):
+        jar.box((0.85 + x, 0.1 + y, 0.12), (sx, sy, 0.24), colours["wood"])
+    assert [f.label for f in measured.segment(jar.view(**above), ["red coke can"])] == ["red coke can"]
 
 
 @pytest.mark.parametrize("seed", range(4))

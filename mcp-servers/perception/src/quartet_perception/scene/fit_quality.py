@@ -28,6 +28,14 @@ _OWN_COLOUR, _BESIDE_SHARE = 0.4, 0.3
 """Membership of a floor's pixel, and the most that what is beside a vessel may have of its colours."""
 
 
+_SURELY_ABOVE_M, _ABOVE_M, _BESIDE_M = 0.02, 0.05, 0.01
+"""What is so far above a top is not it, and is looked at so far up, within its outline and so much more."""
+_WALL_M, _WALL_WITHIN_M, _MOST_SIDES = (0.08, 0.5), 0.25, 5
+"""How high above the ground a wall is looked for, how far from an object, and in how many of eight directions."""
+_AS_WIDE = 0.6
+"""A column has at least this share of its points there; a bottle's neck has less."""
+
+
 @dataclass(frozen=True)
 class FitQuality:
     """How well a posed solid explains a picture.
@@ -318,6 +326,44 @@ def attached(view: View, posed: PosedSolid, support: Mask) -> float:
     if total < 8:
         return 0.0
     return float((open_ring & (seen < far + slack) & ~support[grid]).sum()) / total
+
+
+def continues_above(view: View, posed: PosedSolid, member: NDArray[np.uint8], size_error: float) -> bool:
+    """Return whether what is taken for a standing object goes on above its top in its colours, as a table's leg does.
+
+    member: as in `evaluate_fit`. size_error: how far its height may be off, relative.
+    """
+    begins = posed.top + max(_SURELY_ABOVE_M, 2 * size_error * posed.height)
+    ends = begins + min(_ABOVE_M, posed.height)
+    corners = posed.corners()
+    uv, ahead = view.project(np.vstack([corners, np.add(corners, (0.0, 0.0, ends - posed.top))]))
+    if (ahead < 0.05).any():
+        return False
+    height, width = view.shape
+    (u0, v0), (u1, v1) = np.floor(uv.min(axis=0)).astype(int), np.ceil(uv.max(axis=0)).astype(int) + 1
+    crop = np.s_[max(v0, 0) : min(v1, height), max(u0, 0) : min(u1, width)]
+    own = view.valid[crop] & (member[crop] > _OWN_COLOUR * FULL)
+    points = view.points[crop][own]
+    if len(points) == 0:
+        return False
+    low, high = posed.bounds
+    within = (np.abs(points[:, :2] - (low + high)[:2] / 2) < 0.5 * (high - low)[:2] + _BESIDE_M).all(axis=1)
+    z = points[within, 2]
+    above = int(((z > begins) & (z < ends)).sum())
+    below = int(((z > posed.top - (ends - begins)) & (z < posed.top)).sum())
+    return above >= _MIN_PIXELS and above > _AS_WIDE * below
+
+
+def enclosed(view: View, posed: PosedSolid) -> bool:
+    """Return whether walls stand around an object on most sides, as a bin's: it may lean on them in any pose."""
+    points = view.points[::2, ::2][view.valid[::2, ::2]]
+    away = points[:, :2] - (posed.x, posed.y)
+    low, high = posed.bounds
+    beside = np.hypot(*away.T) > float(np.hypot(*(high - low)[:2])) / 2
+    above = (points[:, 2] > posed.z + _WALL_M[0]) & (points[:, 2] < posed.z + _WALL_M[1])
+    walls = away[beside & above & (np.abs(away) < _WALL_WITHIN_M).all(axis=1)]
+    sectors = np.floor((np.arctan2(walls[:, 1], walls[:, 0]) + np.pi) / (2 * np.pi) * 8).astype(int) % 8
+    return int((np.bincount(sectors, minlength=8) >= _MIN_PIXELS).sum()) >= _MOST_SIDES
 
 
 def _rays(view: View, u: NDArray[np.integer], v: NDArray[np.integer]) -> Array:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from quartet_perception.catalogue import Catalogue, CatalogueEntry
 from quartet_perception.scene.colour import membership_table
-from quartet_perception.scene.fit_quality import attached, evaluate_fit
+from quartet_perception.scene.fit_quality import attached, continues_above, enclosed, evaluate_fit
 from quartet_perception.scene.pose_fit import fit_pose, is_another_thing, is_explained, refine
 from quartet_perception.scene.regions import (
     MEMBER,
@@ -119,15 +119,24 @@ class ColourShapeSegmenter:
         here = [f for f in kept if f.entry in wanted and _in_its_area(view, f)]
         return [self._found(view, f) for one in here if (f := self._from_near(view, one)) is not None]
 
+    def _stands_alone(self, view: View, fitted: Hypothesis) -> bool:
+        """Return whether an object stands on something that is no other object, and leans on nothing.
+
+        Where things stand on each other, what is seen of one thing may be of two; in a bin they lie in any pose, and on
+        each other.
+        """
+        stands = fitted.entry.kind == "object" and fitted.support is not None and not self._stacked
+        return stands and not enclosed(view, fitted.posed)
+
     def _from_near(self, view: View, fitted: Hypothesis) -> Hypothesis | None:
         """Return an object that is seen well from near, with its sizes as they are seen; None for one like it.
 
-        From afar, and in part behind something, both look alike. Where things stand on each other, too: what is seen
-        of one thing may then be of two.
+        From afar, and in part behind something, both look alike.
         """
         near = float(np.linalg.norm(fitted.posed.centre - view.origin)) < _NEAR_M
-        standing = fitted.entry.kind == "object" and fitted.support is not None and not self._stacked
-        if not (standing and near and fitted.quality.visible > _SEEN_WELL) or is_explained(fitted.quality):
+        if not near or fitted.quality.visible < _SEEN_WELL or is_explained(fitted.quality):
+            return fitted
+        if not self._stands_alone(view, fitted):
             return fitted
         error = fitted.entry.appearance.size_error
         refined = refine(view, fitted.posed, fitted.region, fitted.member, error)
@@ -158,7 +167,13 @@ class ColourShapeSegmenter:
             if best.quality.score > ACCEPT:
                 low, high = _ATTACHED
                 share = attached(picture.view, best.posed, picture.supports.mask)
-                best = replace(best, free=float(np.clip((high - share) / (high - low), 0, 1)))
+                free = float(np.clip((high - share) / (high - low), 0, 1))
+                error = best.entry.appearance.size_error
+                if self._stands_alone(picture.view, best) and continues_above(
+                    picture.view, best.posed, best.member, error
+                ):
+                    free = 0.0
+                best = replace(best, free=free)
             explained.append(best)
             rest = region & ~best.grown_mask(region.shape)
             if rest.sum() < max(MIN_PIXELS, 0.25 * blob.pixels) or best.quality.explained > 0.8:
