@@ -39,6 +39,20 @@ async def test_tools_are_listed_once_however_often_they_are_called(host, progres
     assert host.listed == 1
 
 
+async def test_a_tool_may_be_surrounded_with_what_has_to_happen_before_its_calls(host, progress):
+    seen = []
+
+    async def twice(arguments, tell, call):
+        seen.append(dict(arguments))
+        await call(tell)
+        return await call(tell)
+
+    async with Toolbox({"arm": host.url}, "g", ["arm__add"], PATIENCE_S) as tools:
+        tools.surround("arm__add", twice)
+        outcome = await tools.call("arm__add", {"a": 1}, progress)
+    assert (outcome.content["total"], seen) == (2, [{"a": 1}])
+
+
 async def test_calls_one_after_the_other_share_a_connection(host, progress):
     """A new client per call would cost ten times as much."""
     async with Toolbox({"arm": host.url}, "g", ["arm__add"], PATIENCE_S) as tools:

@@ -6,6 +6,7 @@ import pytest
 
 SENTENCE = "bring the blue mug from the kitchen to the wooden coffee table"
 TWO = "bring the blue mug from the kitchen to the desk and the tennis ball from the hallway to the toy basket"
+DONE = {"ok": True, "success": True, "error_code": "NONE", "reason": "done", "tool_calls_used": 7}
 
 
 class Agents:
@@ -23,6 +24,10 @@ class Agents:
         self.queue[agent] += [None] * times
         return self
 
+    def tell(self, agent, **extra):
+        self.queue[agent].append({**DONE, **extra})
+        return self
+
     def __call__(self, name, arguments):
         if name == "ask_person":
             if self.answers:
@@ -30,9 +35,8 @@ class Agents:
             return {"ok": False, "error_code": "NO_ANSWER", "message": "nobody answered in time"}
         queued = self.queue[name].pop(0) if self.queue[name] else None
         if queued is not None:
-            return {"ok": False, **queued}
-        done = {"ok": True, "success": True, "error_code": "NONE", "reason": "done", "tool_calls_used": 7}
-        return {**done, "held_object_height_m": 0.12} if name == "pick" else done
+            return {"ok": queued["success"], **queued}
+        return {**DONE, "held_object_height_m": 0.12} if name == "pick" else DONE
 
 
 @pytest.fixture
@@ -256,6 +260,27 @@ def test_holding_nothing_fetches_the_object_again(carry, agents):
     calls, report = carry()
     assert calls == [*PLAIN, *PLAIN]
     assert report["success"] is True
+
+
+def test_what_was_lost_on_the_way_is_looked_for_in_the_areas_that_were_passed(carry, agents):
+    agents.succeed("approach").tell("approach", passed=["kitchen", "dining area", "living room"])
+    agents.fail("place", "PLACE_HOLDING_NOTHING").fail("approach", "NAV_TARGET_NOT_VISIBLE")
+    calls, report = carry()
+    there = "approach blue mug @ dining area [pick]"
+    assert calls == [*PLAIN, TO_MUG, there, PICK, TO_TABLE, PLACE]
+    assert report["success"] is True
+
+
+def test_what_was_lost_and_is_not_found_is_told_with_the_areas_that_were_searched(carry, agents):
+    agents.succeed("approach").tell("approach", passed=["kitchen", "dining area", "living room"])
+    agents.fail("place", "PLACE_HOLDING_NOTHING")
+    agents.fail("approach", "NAV_TARGET_NOT_VISIBLE", "NAV_DRIVE_FAILED", "NAV_TARGET_NOT_VISIBLE", reason="no mug")
+    calls, report = carry()
+    assert calls.count(PLACE) == 1
+    (row,) = report["objects"]
+    assert (row["completed"], row["error_code"]) == (False, "NAV_TARGET_NOT_VISIBLE")
+    told = "It was lost on the way, and not found in kitchen, dining area (NAV_DRIVE_FAILED), living room. no mug"
+    assert row["reason"] == told
 
 
 def test_a_drop_that_cannot_be_verified_is_looked_for_near_the_target(carry, agents):

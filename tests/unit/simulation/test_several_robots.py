@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from quartet_simulation.codes import NavCode
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.simulation import Simulation
@@ -158,3 +159,20 @@ def test_every_contact_of_two_robots_is_counted_with_the_parts(robots):
     assert all(len({part.startswith("robot2/") for part in contact["parts"]}) == 2 for contact in contacts), contacts
     one.reset("studio", 0)
     assert one.truth()["robot_contacts"] == []
+
+
+def test_a_robot_that_is_out_of_sight_does_not_keep_another_from_setting_off():
+    """Whether it still stands at the goal is seen on arrival; where it stood, nothing of it is known before."""
+    sim = Simulation("home", 0, robots=2, sensors="clean")
+    try:
+        first, second = sim.robots
+        goal = (9.85, 2.1, 0.0)
+        second.put_robot(*goal)
+        first.put_robot(3.35, 2.15, 0.0)
+        first.clear_costmaps()
+        assert first.compute_path(goal)[0] is NavCode.NONE
+        first.put_robot(7.0, 2.1, 0.0)
+        first.clear_costmaps()
+        assert first.compute_path(goal)[0] is NavCode.GOAL_OCCUPIED
+    finally:
+        sim.close()

@@ -1,6 +1,6 @@
 """How an agent thinks: gateway client, MCP tools, the loop, budgets, transcript, and the life of an agent process."""
 
-from quartet_agent_runtime._agent import AgentContext, AgentDefinition, CodedAgent
+from quartet_agent_runtime._agent import AgentContext, AgentDefinition, Call, CodedAgent
 from quartet_agent_runtime._alike import new_detections, new_places
 from quartet_agent_runtime._approvals import ApprovalRequester
 from quartet_agent_runtime._coded_work import CodedArm, about, ask, code_and_message, end_unless_repeatable
@@ -26,7 +26,7 @@ from quartet_agent_runtime._prompt import (
     render_prompt,
     request_message,
 )
-from quartet_agent_runtime._protocols import ApprovalClient
+from quartet_agent_runtime._protocols import ApprovalClient, Routes
 from quartet_agent_runtime._recorder import Recorder
 from quartet_agent_runtime._release import let_go_over, lies_outside, needs_release
 from quartet_agent_runtime._replay import RecordedTurn, read_turns
@@ -73,6 +73,7 @@ __all__ = [
     "ApprovalClient",
     "ApprovalRequester",
     "ArgumentsError",
+    "Call",
     "Cause",
     "CodedAgent",
     "CodedArm",
@@ -94,6 +95,7 @@ __all__ = [
     "Recorder",
     "ReportTool",
     "RequestContext",
+    "Routes",
     "ToolCall",
     "ToolOutcome",
     "ToolSpec",

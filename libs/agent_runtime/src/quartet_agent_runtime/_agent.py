@@ -1,12 +1,13 @@
 """What an agent is (AgentDefinition, CodedAgent), and what its process hands to each request (AgentContext)."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from quartet_agent_runtime._protocols import ApprovalClient, ImageStore, Journal, TranscriptStore
+from quartet_agent_runtime._protocols import ApprovalClient, ImageStore, Journal, Routes, TranscriptStore
 from quartet_agent_runtime._request_context import RequestContext
 from quartet_agent_runtime._settings import AgentSettings
+from quartet_agent_runtime._tools import Progress, ToolOutcome
 from quartet_agent_runtime.gateway import GatewayClient
 from quartet_contracts import Skill, SkillArguments
 from quartet_site import RobotFile, RobotSetup, SiteFile
@@ -31,6 +32,16 @@ Raises GaveUpError with the code to report; VerificationError as RequestContext.
 """
 
 
+Call = Callable[[Progress], Awaitable[ToolOutcome]]
+"""Makes a call with its arguments, and tells of its progress."""
+
+Around = Callable[[RequestContext], Callable[[dict[str, Any], Progress, Call], Awaitable[ToolOutcome]]]
+"""Begins a request and returns what makes its calls of one tool, by the model or the agent's own code.
+
+That is given the arguments and the call with them, for what has to happen before and beside it.
+"""
+
+
 @dataclass(frozen=True)
 class AgentDefinition:
     """An agent: its skill, its prompt, its own code around the loop of the model, and that in place of the model."""
@@ -43,6 +54,8 @@ class AgentDefinition:
     prepare: Prepare | None = None
     work: Work | None = None
     """For requests that ask for it (SkillRequest.coded); None: the agent has no such code."""
+    around: Mapping[str, Around] = field(default_factory=dict[str, Around])
+    """By the name of the tool."""
     speaks: bool = False
     """Whether its processes also answer for robots in the discussions of teams."""
 
@@ -69,6 +82,7 @@ class AgentContext:
     settings: AgentSettings
     replica: str
     approvals: ApprovalClient | None = None
+    routes: Routes | None = None
 
     def robots_in_same_place(self, robot: str) -> tuple[str, ...]:
         """Return the robots with the same site file as `robot`, itself included, sorted; others are elsewhere."""

@@ -3,7 +3,16 @@
 import asyncio
 from typing import Any, Protocol, Self
 
-from quartet_contracts import JournalEvent, Skill, SkillRequest, SkillResult, TurnAnswer, TurnRequest
+from quartet_contracts import (
+    JournalEvent,
+    Route,
+    RouteTurn,
+    Skill,
+    SkillRequest,
+    SkillResult,
+    TurnAnswer,
+    TurnRequest,
+)
 from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
 
 
@@ -70,6 +79,21 @@ class ApprovalClient(Protocol):
 
     async def ask(self, request: ApprovalRequest, left_s: float) -> ApprovalDecision | None:
         """Return the decision, or None when none has come within `left_s` [s]."""
+        ...
+
+
+class Routes(Protocol):
+    """The routes that the robots of a place announce before they drive. Raises nothing: no drive fails without it."""
+
+    async def announce(self, place: str, robot: str, number: int | None, route: Route) -> RouteTurn:
+        """Announce a robot's route, or again with the `number` of its drive, and return the routes of the others.
+
+        An announcement is forgotten seconds after the last one with its number; the drive gets another number then.
+        """
+        ...
+
+    async def withdraw(self, place: str, robot: str, number: int) -> None:
+        """Forget the route of the drive with this number."""
         ...
 
 
@@ -145,6 +169,11 @@ class Store(Protocol):
     @property
     def approvals(self) -> ApprovalClient:
         """The way to a person who allows calls."""
+        ...
+
+    @property
+    def routes(self) -> Routes:
+        """The routes of all robots."""
         ...
 
     def skills(self, skill: Skill, /) -> SkillSource:

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from quartet_agent_runtime._approvals import ApprovalRequester
 from quartet_agent_runtime._model import ToolCall
+from quartet_agent_runtime._protocols import Routes
 from quartet_agent_runtime._recorder import Recorder
 from quartet_agent_runtime._toolbox import Toolbox
 from quartet_agent_runtime._tools import ToolOutcome
@@ -41,6 +42,8 @@ class RequestContext:
     """Tells how much of the request's time is left."""
     fleet: tuple[str, ...] = ()
     """All robots of the same place, sorted."""
+    routes: Routes | None = None
+    """Routes that the robots of the same place announce; None where there is nothing that knows of them."""
     approver: ApprovalRequester | None = None
     """Asks a person; None where nobody can be asked."""
     programs: ProgramRule = "deny"
@@ -52,6 +55,8 @@ class RequestContext:
     """A call is running or was cut off, so its effect is not known."""
     object_id: str | None = None
     """Id of the requested object, as the agent's code has last seen it; it goes into the result."""
+    passed: list[str] = field(default_factory=list[str])
+    """Areas that the drives of this request have led through, in order; they go into the result."""
     _forgotten: set[str] = field(default_factory=set[str])
     """Ids that the perception server does not know any more."""
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))

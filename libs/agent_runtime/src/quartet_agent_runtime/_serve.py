@@ -107,6 +107,7 @@ async def serve_agent(
             settings=settings,
             replica=f"{socket.gethostname()[:30]}-{os.getpid()}",
             approvals=store.approvals,
+            routes=store.routes,
         )
         own.push_async_callback(end_of, asyncio.create_task(asyncio.to_thread(_preload)))
         if definition.speaks:

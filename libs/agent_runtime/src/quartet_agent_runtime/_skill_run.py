@@ -104,6 +104,7 @@ class SkillRun:
             self._recorder,
             self._clock,
             fleet,
+            context.routes,
             self._approver(),
             setup.programs,
             self._made_at,
@@ -111,6 +112,8 @@ class SkillRun:
         if isinstance(agent, CodedAgent):
             fields = await agent.perform(check)
             return self._result(state=State.SUCCEEDED if fields["success"] else State.FAILED, **fields)
+        for tool, around in agent.around.items():
+            toolbox.surround(tool, around(check))
         if request.claim is not None:
             self._stage = AFTER_REPORT
             return await self._verify(agent, check, REPORTS[request.skill].model_validate(request.claim))
@@ -157,7 +160,7 @@ class SkillRun:
         verified = await agent.verify(check, claimed)
         await self._recorder.verified(str(claimed.error_code), str(verified.error_code), verified.reason)
         state = State.SUCCEEDED if verified.success else State.FAILED
-        return self._result(state=state, **verified.model_dump(), object_id=check.object_id)
+        return self._result(state=state, **verified.model_dump(), object_id=check.object_id, passed=check.passed)
 
     async def _settle(self, reason: str, *, uncertain: bool) -> SkillResult:
         return await self.settle(reason, None if uncertain else State.FAILED)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from quartet_agent_runtime._approvals import ApprovalRequester
 
 T = TypeVar("T")
+Surround = Callable[[dict[str, Any], Progress, Callable[[Progress], Awaitable[ToolOutcome]]], Awaitable[ToolOutcome]]
+"""Makes a call with these arguments by its last argument, and does what has to happen before and beside it."""
 SEPARATOR = "__"
 WITHDRAWN = frozenset(get_args(Withdrawn))
 RESTART_S = 10.0
@@ -59,6 +61,7 @@ class Toolbox:
         self._timeout_s = timeout_s
         self._approver = approver
         self._untrusted = untrusted
+        self._surrounds: dict[str, Surround] = {}
         self._gone: set[str] = set()
         """Servers that did not come back while they were waited for: they are tried, and not waited for again."""
         self.withdrawn: Withdrawn | None = None
@@ -69,6 +72,10 @@ class Toolbox:
 
     async def __aexit__(self, *_: object) -> None:
         await asyncio.gather(*(server.close() for server in self._servers.values()))
+
+    def surround(self, name: str, surround: Surround) -> None:
+        """Have every call of a tool made by `surround`."""
+        self._surrounds[name] = surround
 
     async def list(self) -> Specs:
         """Return the shown tools in their order. Raises ToolsUnavailableError naming server or tool."""
@@ -124,6 +131,16 @@ class Toolbox:
         self, name: str, arguments: dict[str, Any], progress: Progress, timeout_s: float | None = None
     ) -> ToolOutcome:
         """Call a tool of any server here, shown or not; the grant decides what is allowed. See Tools.call."""
+
+        async def make(progress: Progress) -> ToolOutcome:
+            return await self._traced(name, arguments, progress, timeout_s)
+
+        surround = self._surrounds.get(name)
+        return await (make(progress) if surround is None else surround(arguments, progress, make))
+
+    async def _traced(
+        self, name: str, arguments: dict[str, Any], progress: Progress, timeout_s: float | None
+    ) -> ToolOutcome:
         about = {tracing.OPERATION: "execute_tool", tracing.TOOL: name[:100]}
         with tracing.span(f"execute_tool {name[:100]}", attributes=about) as one:
             outcome = await self._call(name, arguments, progress, timeout_s)

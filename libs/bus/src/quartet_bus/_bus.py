@@ -21,6 +21,7 @@ from quartet_bus._questions import Questions
 from quartet_bus._queue_depths import QueueDepths
 from quartet_bus._replies import Replies
 from quartet_bus._robot_tasks import RobotTasks
+from quartet_bus._routes import Routes
 from quartet_bus._skills import SkillQueue
 from quartet_bus._store import Credentials, RedisSettings, Store
 from quartet_bus._task_statuses import TaskStatuses
@@ -58,6 +59,7 @@ class Bus:
         self.approvals = Approvals(context)
         self.ended_sessions = EndedSessions(context)
         self.fences = FenceCounters(context)
+        self.routes = Routes(context)
         self.queue_depths = QueueDepths(context)
         self.tasks = Tasks(context, self.dead_letters, self.statuses, self.journal)
         self.turns = TurnQueue(context, self.dead_letters)

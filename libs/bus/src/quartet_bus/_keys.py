@@ -122,6 +122,10 @@ class Keys:
     def fence(self, robot: str) -> Key:
         return self.of("fence", robot)
 
+    def routes(self, place: str) -> Key:
+        """Routes that the robots of a place have announced."""
+        return self.of("routes", place)
+
     def robot_lease(self, robot: str) -> Key:
         return self.of("robot", robot)
 

@@ -16,7 +16,7 @@ from quartet_bus._options import BusOptions
 from quartet_bus._store import Credentials, Store
 from quartet_bus._turns import SPEAKER, TurnQueue
 from quartet_bus.errors import BusError, BusServerError
-from quartet_bus.functions import Function, queues, records, requests
+from quartet_bus.functions import AnnounceRoute, Function, WithdrawRoute, queues, records, requests
 from quartet_contracts import Skill
 from quartet_process import Secret
 
@@ -75,6 +75,7 @@ def _agent(skill: str, keys: Keys) -> list[str]:
         f"(+get %R~{keys.identity})",
         *_serves(keys, keys.skill_stream(skill), f"skill:{skill}", skill),
         *(_serves(keys, keys.turns, TurnQueue.kind, TurnQueue.kind) if skill == SPEAKER else ()),
+        *(_announces(keys.routes("*")) if skill == Skill.APPROACH else ()),
         _may_call((records.AppendAgentEvent,), journal),
         f"(+exists %R~{canceled})",
         f"(+get %R~{keys.decision('*')})",
@@ -102,6 +103,14 @@ def _serves(keys: Keys, stream: Key, kind: str, replies_as: str) -> list[str]:
         f"({_PRESENCE} ~{present})",
         f"(+get +set +exists ~{owner} ~{done} ~{started})",
         f"(+xadd +pexpire %W~{replies})",
+    ]
+
+
+def _announces(announced: Key) -> list[str]:
+    """The rights of who drives robots: to tell the others of their routes."""
+    return [
+        _may_call((AnnounceRoute, WithdrawRoute), announced),
+        f"(+hget +hgetall +hset +hdel +hincrby +pexpire ~{announced})",
     ]
 
 

@@ -23,6 +23,7 @@ from quartet_contracts._grants import (
     health_url,
 )
 from quartet_contracts._objects import MAX_ALIKE, AlikeThing, AlikeThings, ObjectId, Position, Term, new_object_id
+from quartet_contracts._routes import AnnouncedRoute, Route, RouteTurn
 from quartet_contracts._scenes import MAX_SCENE_OBJECTS, ArmScene, SceneObject
 from quartet_contracts._schema import json_schemas
 from quartet_contracts._skill_tools import (
@@ -141,6 +142,7 @@ __all__ = [
     "Actor",
     "AlikeThing",
     "AlikeThings",
+    "AnnouncedRoute",
     "Answer",
     "ApproachArguments",
     "ApproachCode",
@@ -180,6 +182,8 @@ __all__ = [
     "PlaceResult",
     "Position",
     "ResultForm",
+    "Route",
+    "RouteTurn",
     "SceneObject",
     "Seconds",
     "Skill",

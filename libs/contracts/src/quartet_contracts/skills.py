@@ -28,6 +28,10 @@ MODEL_SKILLS = (Skill.APPROACH, Skill.PICK, Skill.PLACE)
 """Skills with a model of their own, which the orchestrator's model and a person ask for."""
 
 
+MAX_PASSED = 40
+"""Areas that an approach tells of."""
+
+
 class NextAction(StrEnum):
     """Purpose of an approach; it decides the standoff."""
 
@@ -262,6 +266,9 @@ class ApproachResult(SkillResult):
     skill: Literal[Skill.APPROACH] = Skill.APPROACH  # pyright: ignore[reportIncompatibleVariableOverride]
     error_code: ApproachCode  # pyright: ignore[reportIncompatibleVariableOverride]
     checks: list[Check] = []
+    passed: Annotated[list[str], Field(max_length=MAX_PASSED)] = []
+    """Names of the areas that the robot's drives led through, where it was to put something down: what it has lost on
+    the way lies in one of them."""
 
 
 class PickResult(SkillResult):

@@ -14,6 +14,7 @@ from quartet_agent_runtime import (
     place_facts,
     retreat,
 )
+from quartet_approach.right_of_way import DRIVE, DriveInTurn
 from quartet_approach.verify import verify
 from quartet_approach.work import work
 from quartet_contracts import ApproachArguments, Skill, SkillArguments
@@ -66,5 +67,6 @@ def definition() -> AgentDefinition:
         verify=verify,
         prepare=prepare,
         work=work,
+        around={DRIVE: DriveInTurn},
         speaks=True,
     )

@@ -120,7 +120,12 @@ class Simulation(ArmSimulation):
         self._mounts, self._known = CameraMounts(self._physics), BodyState(self._physics)
         self._mounted = frames.static(self._physics)
         self._base = BaseDriver(
-            self._physics, lambda: self._localisation, self._costmap, self._base_checks, self._physics.held_object
+            self._physics,
+            lambda: self._localisation,
+            self._costmap,
+            self._base_checks,
+            self._physics.held_object,
+            self._out_of_sight,
         )
 
     def reset(self, world: str | None = None, seed: int = 0, scenario: str | None = None) -> None:
@@ -204,6 +209,11 @@ class Simulation(ArmSimulation):
                 robot._localisation.update(robot._physics.base_pose())
                 if robot._physics.ticks % MARK_EVERY == 0:
                     robot._mark_obstacles()
+
+    def _out_of_sight(self) -> list[Physics]:
+        """Return the other robots that are not in the costmap of this one."""
+        marks = self._costmap.marks
+        return [robot._physics for robot in self._host.robots if robot is not self and robot._mark not in marks]
 
     def _mark_obstacles(self) -> None:
         """What stands on the floor near the robot enters the costmap; what has gone from there leaves it."""

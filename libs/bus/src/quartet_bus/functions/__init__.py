@@ -12,13 +12,16 @@ import functools
 
 from quartet_bus.functions import queues, records, requests, tasks
 from quartet_bus.functions._base import FUNCTIONS, HELPERS, LIBRARY, NOT_FOUND, VERSION, Function
+from quartet_bus.functions._routes import AnnounceRoute, WithdrawRoute
 
 __all__ = [
     "FUNCTIONS",
     "LIBRARY",
     "NOT_FOUND",
     "VERSION",
+    "AnnounceRoute",
     "Function",
+    "WithdrawRoute",
     "library",
     "queues",
     "records",

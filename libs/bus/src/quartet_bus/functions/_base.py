@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform, get_typ
 
 from quartet_bus._keys import Key
 
-VERSION = 4
+VERSION = 5
 LIBRARY = f"quartet_v{VERSION}"
 NOT_FOUND = "Function not found"
 """Part of the error with which Redis answers a call while the library is not loaded."""

@@ -173,7 +173,8 @@ def skill_details(result: SkillResult) -> dict[str, Any]:
     named = {"object_id": result.object_id, "withdrawn": result.withdrawn}
     named = {name: value for name, value in named.items() if value is not None}
     if isinstance(result, ApproachResult):
-        return {"checks": [check.model_dump(mode="json") for check in result.checks], **named}
+        passed = {"passed": result.passed} if result.passed else {}
+        return {"checks": [check.model_dump(mode="json") for check in result.checks], **passed, **named}
     if isinstance(result, PickResult):
         held = {} if result.held_object is None else {"held_object": result.held_object}
         return {"held_object_height_m": result.held_object_height_m, **held, **named}

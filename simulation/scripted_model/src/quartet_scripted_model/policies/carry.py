@@ -77,8 +77,8 @@ class Carrier:
                     areas = [job.target_area]
                 elif result.code == "PLACE_HOLDING_NOTHING":
                     self.held = None
-                    # It was lost on the way.
-                    areas = list(dict.fromkeys([*job.areas, job.target_area]))
+                    # It was lost on the way, at either end of it or in between.
+                    areas = list(dict.fromkeys([*job.areas, *job.passed, job.target_area]))
                 else:
                     raise StageFailedError("place", result)
                 # A thing without a name cannot be looked for again.
@@ -140,6 +140,7 @@ class Carrier:
     def _find(self, job: Job, areas: list[str]) -> Generator[Turn, Result, None]:
         """Stand before the object in the first of `areas` that shows it."""
         result = Result({})
+        searched: list[str] = []
         for area in areas:
             tries = 2 if len(areas) == 1 else 1
             result = yield from self.approach(area, job.item, "pick", job.names, job.source_place, tries=tries)
@@ -149,8 +150,12 @@ class Carrier:
             if result.ok:
                 job.areas, job.object_id = [area], result.get("object_id")
                 return
+            searched.append(area if result.code == "NAV_TARGET_NOT_VISIBLE" else f"{area} ({result.code})")
             if _stopped(result) or (result.code == "NAV_PLAN_FAILED" and len(areas) > 1):
                 break
+        if job.passed and len(searched) > 1:
+            told = f"It was lost on the way, and not found in {', '.join(searched)}. {result.message}"
+            result = Result({**result.data, "message": told})
         raise StageFailedError("approach", result)
 
     def _stand_before(self, job: Job, stand: str | None = None) -> Generator[Turn, Result, None]:
@@ -248,6 +253,7 @@ class Carrier:
         self, job: Job, stand: str | None = None, *, may_be_refused: bool = False
     ) -> Generator[Turn, Result, None]:
         result = yield from self.approach(job.target_area, str(job.target), job.next_action, stand=stand)
+        job.passed = list(dict.fromkeys([*job.passed, *(result.get("passed") or [])]))
         if result.ok:
             job.target_id = result.get("object_id")
         elif not (may_be_refused and result.get("refused")):

@@ -28,6 +28,8 @@ REACH = 0.60
 ROUNDING = 1e-4
 NEAREST = -0.010
 """A robot that has come so much nearer to something than it may be [m] does not go along it any more, but away."""
+ELSEWHERE = 1000.0
+"""How far away a robot is put that another one does not see [m]."""
 FORESEEN = 0.05
 """Time between two poses of a motion that is looked at beforehand [s]."""
 
@@ -50,6 +52,7 @@ class BaseDriver:
         costmap: Costmap,
         checks: CollisionWorld,
         held: Callable[[], str | None],
+        out_of_sight: Callable[[], Sequence[Physics]] = tuple,
     ) -> None:
         self.physics = physics
         self.base = physics.build.base
@@ -59,6 +62,7 @@ class BaseDriver:
         self._localisation = localisation
         self._checks = checks
         self._held = held
+        self._out_of_sight = out_of_sight
         self._behaviour: Behaviour | None = None
         self._goal: Goal | None = None
         self._path = np.empty((0, 2))
@@ -161,9 +165,12 @@ class BaseDriver:
         return way
 
     def pose_is_free(self, pose: Pose) -> bool:
-        """Would the robot, its arm as it is now, stand free at `pose` in map?"""
+        """Would the robot, its arm as it is now, stand free at `pose` in map, as far as it sees?"""
         self._loaded_at = -1
-        self._checks.load(self.physics.data.qpos)
+        known = self.physics.data.qpos.copy()
+        for other in self._out_of_sight():
+            known[other.base_qpos[0]] += ELSEWHERE
+        self._checks.load(known)
         self._checks.attach(self._held())
         self._checks.set_base(*pose)
         return not self._checks.colliding()
