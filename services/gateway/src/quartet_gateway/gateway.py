@@ -6,13 +6,14 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 import httpx
 from opentelemetry.trace import SpanKind
 
 from quartet_gateway import litellm_settings as _litellm
-from quartet_gateway.config import AGENTS, AgentModels, GatewayFile, Retries
+from quartet_gateway.config import AGENTS, AgentModels, GatewayFile
 from quartet_gateway.errors import (
     ContextTooLongError,
     GatewayError,
@@ -47,9 +48,8 @@ logger = logging.getLogger("quartet_gateway")
 
 @dataclass
 class _Deployment:
-    """A model in an agent's chain; `group` is its name in the Router."""
+    """A model in an agent's chain."""
 
-    group: str
     model: Model
     rests_until: float = 0.0
 
@@ -69,15 +69,12 @@ class Gateway:
         """`renewed` is called before each request; returns the models with other keys, None: no change."""
         self._litellm = _litellm.load()
         self._file = file
-        self._chains = {
-            agent: [_Deployment(f"{agent}/{i}", model) for i, model in enumerate(models)]
-            for agent, models in chosen.items()
-        }
+        self._chains = {agent: [_Deployment(model) for model in models] for agent, models in chosen.items()}
         self.ledger = ledger or SpendingLedger()
         self.metrics = Metrics()
         self._renewed = renewed
         register_environment_secrets(environment or {})
-        self._router = self._make_router(file.retries)
+        _litellm.list_own_models(model.name for models in chosen.values() for model in models if not model.may_be_listed)
 
     def problems(self) -> dict[str, str]:
         """Return what must be set, by agent, for each agent without a usable model."""
@@ -129,7 +126,6 @@ class Gateway:
 
     async def close(self) -> None:
         """Close the connections to the providers."""
-        self._router.discard()
         await self._litellm.close_litellm_async_clients()
 
     def _renew(self) -> None:
@@ -140,8 +136,6 @@ class Gateway:
         for agent, models in chosen.items():
             for deployment, model in zip(self._chains[agent], models, strict=True):
                 deployment.model, deployment.rests_until = model, 0.0
-        self._router.discard()
-        self._router = self._make_router(self._file.retries)
         logger.info("the keys of the model providers have changed; new requests use the new ones")
 
     async def _ask(self, request: ChatRequest, task: str) -> tuple[_Deployment, Any, Spending]:
@@ -200,35 +194,50 @@ class Gateway:
             return response, spent
 
     async def _try(self, deployment: _Deployment, request: ChatRequest, task: str) -> tuple[Any, Spending]:
-        """Ask one model, with the Router's retries, and count what each answer has used. Raises GatewayError.
+        """Ask one model, again where the file's retries allow it, and count what each answer has used.
 
-        The Router does not retry an answer of status 200 that cannot be read, or that holds nothing but a reason such
-        as MALFORMED_FUNCTION_CALL; that is done here.
+        An answer that cannot be read, or that holds nothing but a reason such as MALFORMED_FUNCTION_CALL, is asked for
+        again like one that failed. Raises GatewayError.
         """
-        again = self._file.retries.attempts - 1
-        attempt = 0
+        tried = 0
         while True:
+            tried += 1
+            # Anew for each try: the keys may have changed, and LiteLLM changes what it is given.
+            model = deployment.model
+            conversation = request.conversation()
+            messages = messages_for(model, conversation)
+            parameters = {**model.parameters, **request.passed_on(), **parameters_for(model, conversation)}
+            headers: Any = None
             try:
-                conversation = request.conversation()
-                messages = messages_for(deployment.model, conversation)
-                parameters = {**request.passed_on(), **parameters_for(deployment.model, conversation)}
-                with _litellm.without_logging():
-                    response = await self._router.acompletion(model=deployment.group, messages=messages, **parameters)
+                with _litellm.without_logging(priced=model.may_be_listed):
+                    response = await self._litellm.acompletion(
+                        messages=messages, timeout=self._file.retries.timeout_s, **parameters
+                    )
             except Exception as error:
-                failure = self._wire_error(deployment.model, error)
-                if getattr(error, "status_code", None) != 200 and MALFORMED_CALL not in str(error):
+                failure: GatewayError = self._wire_error(model, error)
+                if tried >= self._tries(error):
                     raise failure from error
+                headers = _headers(error)
             else:
-                spent = spending(deployment.model, request, response)
-                self._count(request.model, deployment.model, task, spent)
+                spent = spending(model, request, response)
+                self._count(request.model, model, task, spent)
                 if response.choices and not (reason := is_malformed(response.choices[0])):
                     return response, spent
                 fault = f"with nothing but {reason}" if response.choices else "without a choice"
-                failure = ModelFailedError(f"{deployment.model.name} answered {fault}")
-            if attempt >= again:
-                raise failure
-            await asyncio.sleep(self._litellm.utils.calculate_retry_after(again - attempt, again))
-            attempt += 1
+                failure = ModelFailedError(f"{model.name} answered {fault}")
+                if tried >= self._file.retries.attempts:
+                    raise failure
+            # Its back-off grows with the retries that were made, of which the first has none before it.
+            await asyncio.sleep(self._litellm.utils.calculate_retry_after(0, tried - 1, headers))
+
+    def _tries(self, error: Exception) -> int:
+        """Return how many tries a model has that fails with `error`, an exception of LiteLLM."""
+        kinds, retries = self._litellm, self._file.retries
+        if isinstance(error, kinds.Timeout):
+            return retries.timeout_attempts
+        status = getattr(error, "status_code", None)
+        passing = status is None or status == HTTPStatus.OK or kinds.utils.should_retry(status)
+        return retries.attempts if passing or MALFORMED_CALL in str(error) else 1
 
     def _count(self, agent: str, model: Model, task: str, spent: Spending) -> None:
         self.ledger.add(agent, self.limits(agent), task, spent)
@@ -281,30 +290,11 @@ class Gateway:
             return ModelFailedError(f"{text} (is the server running? QUARTET_MODEL_API_BASE says where it is)")
         return ModelFailedError(text)
 
-    def _make_router(self, retries: Retries) -> Any:
-        from litellm.types.router import RetryPolicy
 
-        again, late = retries.attempts - 1, retries.timeout_attempts - 1
-        return self._litellm.Router(
-            model_list=[
-                {"model_name": d.group, "litellm_params": dict(d.model.parameters)}
-                for chain in self._chains.values()
-                for d in chain
-                if not d.model.missing
-            ],
-            timeout=retries.timeout_s,
-            num_retries=again,
-            retry_policy=RetryPolicy(
-                TimeoutErrorRetries=late,
-                RateLimitErrorRetries=again,
-                InternalServerErrorRetries=again,
-                ServiceUnavailableErrorRetries=again,
-                BadRequestErrorRetries=0,
-                AuthenticationErrorRetries=0,
-                ContentPolicyViolationErrorRetries=0,
-            ),
-            disable_cooldowns=True,
-        )
+def _headers(error: Exception) -> Any:
+    """Return the headers of the answer that `error` is about, which may say when to come back; None without one."""
+    given = getattr(error, "litellm_response_headers", None)
+    return given if given is not None else getattr(getattr(error, "response", None), "headers", None)
 
 
 def _cannot_connect(error: BaseException | None) -> bool:

@@ -1,12 +1,13 @@
 """The only importer of LiteLLM, which it keeps quiet and off the network."""
 
 import contextlib
+import contextvars
 import functools
 import gc
 import logging
 import os
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from types import ModuleType
 from typing import Any
 
@@ -31,7 +32,7 @@ _REASONS: Any = {
 
 @functools.cache
 def known_models() -> frozenset[str]:
-    """Return the names in LiteLLM's model list as it comes; the Router adds the models that it is given."""
+    """Return the names in LiteLLM's model list as it comes."""
     import litellm
 
     return frozenset(litellm.model_cost)
@@ -44,7 +45,6 @@ def load() -> ModuleType:
         # LiteLLM's own types make pydantic warn at import.
         warnings.simplefilter("ignore")
         import litellm
-        from litellm import Router  # pyright: ignore[reportPrivateImportUsage]  # made on first use
         from litellm.completion_extras.litellm_responses_transformation.transformation import (
             LiteLLMResponsesTransformationHandler,
         )
@@ -63,8 +63,7 @@ def load() -> ModuleType:
     core_helpers._FINISH_REASON_MAP.update(_REASONS)  # noqa: SLF001 - LiteLLM has no other way
     # It walks through all prices at each free answer, to write a warning of a level that is off.
     Logging._record_zero_cost_diagnostic = _pass_over  # noqa: SLF001 - LiteLLM has no other way
-    # It looks up a model's limits per minute at each answer; the gateway's file sets none.
-    Router.increment_deployment_usage_for_response = _count_nothing
+    _price_on_request(Logging)
     _keep_refusals(LiteLLMResponsesTransformationHandler)
     _name_results(OllamaChatConfig)
     AsyncHTTPHandler.create_async_transport = staticmethod(_transport)
@@ -73,19 +72,34 @@ def load() -> ModuleType:
     return litellm
 
 
+def list_own_models(names: Iterable[str]) -> None:
+    """Put models that LiteLLM's list does not have into it, as chat models of no price.
+
+    Else it looks each of them up again at every call, and asks Ollama for it, in the midst of all requests.
+    """
+    litellm = load()
+    for name in set(names) - known_models():
+        told = {"litellm_provider": name.partition("/")[0], "mode": "chat"}
+        litellm.register_model({name: told}, persist_across_reloads=False)
+
+
+_priced: contextvars.ContextVar[bool] = contextvars.ContextVar("priced", default=True)
+
+
 @contextlib.contextmanager
-def without_logging() -> Generator[None]:
+def without_logging(*, priced: bool) -> Generator[None]:
     """Call LiteLLM without its log of each answer, a deep copy of all messages and results, which nothing reads.
 
-    It is LiteLLM's own switch for calls that it makes itself; the cost of an answer is worked out all the same.
+    It is LiteLLM's own switch for calls that it makes itself. The cost of an answer is worked out where it is `priced`.
     """
     from litellm._internal_context import is_internal_call
 
-    token = is_internal_call.set(True)
+    internal, pricing = is_internal_call.set(True), _priced.set(priced)
     try:
         yield
     finally:
-        is_internal_call.reset(token)
+        is_internal_call.reset(internal)
+        _priced.reset(pricing)
 
 
 def _transport(ssl_context: Any = None, ssl_verify: Any = None, shared_session: Any = None) -> ProviderTransport:
@@ -102,10 +116,6 @@ def _pass_over(*_: Any, **__: Any) -> None:
     """Do nothing."""
 
 
-async def _count_nothing(*_: Any, **__: Any) -> None:
-    """Count no usage of a model; the spending ledger does."""
-
-
 @contextlib.contextmanager
 def _no_collection() -> Generator[None]:
     """Keep the garbage collector out of an import, which makes hardly any garbage: a quarter of its time goes there."""
@@ -116,6 +126,19 @@ def _no_collection() -> Generator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def _price_on_request(logging_of_call: Any) -> None:
+    """Make LiteLLM search its price list for an answer only where it may be there: a tenth of a call goes there."""
+    price = logging_of_call.response_cost_calculator
+    if hasattr(price, "__wrapped__"):
+        return
+
+    @functools.wraps(price)
+    def price_if_listed(self: Any, *more: Any, **named: Any) -> float | None:
+        return price(self, *more, **named) if _priced.get() else None
+
+    logging_of_call.response_cost_calculator = price_if_listed
 
 
 def _keep_refusals(bridge: Any) -> None:

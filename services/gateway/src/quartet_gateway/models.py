@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from quartet_gateway import litellm_settings as _litellm
-from quartet_gateway.config import AGENTS, AgentModels, GatewayFile, ModelEntry
+from quartet_gateway.config import AGENTS, AgentModels, GatewayFile, ModelEntry, Price
 from quartet_gateway.errors import ConfigurationError
 from quartet_gateway.settings import Settings
 
@@ -40,6 +40,10 @@ class Model:
     """Whether it wants Mistral's ids of calls, and an assistant's message between tool and user."""
     thinks_in_turns: bool = False
     """Whether it is Claude with thinking on, which must then begin each turn with a thought."""
+    price: Price | None = None
+    """Its price by the gateway's file."""
+    may_be_listed: bool = True
+    """Whether LiteLLM's price list may have it; a model on one's own server whose name is not in it has no price."""
     missing: str = ""
     """What must be set before the model can be used, as text; "": nothing is missing."""
 
@@ -93,7 +97,7 @@ def _model(entry: ModelEntry, where: str, env: Mapping[str, str]) -> Model:
         missing = _missing_keys(litellm, entry, provider, base, env)
     parameters: dict[str, Any] = {
         "model": entry.model,
-        # The SDK behind LiteLLM would retry on its own and stretch every time-out; the Router retries.
+        # The SDK behind LiteLLM would retry on its own and stretch every time-out; the gateway retries.
         "max_retries": 0,
         "api_base": base,
         "api_key": env.get(entry.api_key_env) if entry.api_key_env else _keyless(provider, env),
@@ -102,15 +106,13 @@ def _model(entry: ModelEntry, where: str, env: Mapping[str, str]) -> Model:
         "reasoning_effort": entry.reasoning_effort,
         "num_ctx": entry.num_ctx or OLLAMA_CONTEXT if provider in HAS_LOCAL_DEFAULT else None,
     }
-    if entry.price:
-        parameters["input_cost_per_token"] = entry.price.prompt / 1e6
-        parameters["output_cost_per_token"] = entry.price.completion / 1e6
     if _marks_cache(entry, provider):
         # The system prompt with the tools before it, and the conversation so far.
         parameters["cache_control_injection_points"] = [
             {"location": "message", "role": "system"},
             {"location": "message", "index": -1},
         ]
+    own_server = provider in NEEDS_ENDPOINT or provider in HAS_LOCAL_DEFAULT
     known = not _litellm.known_models().isdisjoint({entry.model, entry.model.partition("/")[2]})
     takes = known and bool(litellm.supports_vision(model=entry.model))
     return Model(
@@ -121,6 +123,8 @@ def _model(entry: ModelEntry, where: str, env: Mapping[str, str]) -> Model:
         images_unknown=entry.takes_images is None and not known,
         mistral_format=_is_mistral(entry, provider) if entry.mistral_format == "auto" else entry.mistral_format == "on",
         thinks_in_turns=entry.reasoning_effort not in {None, "none"} and _is_claude(entry, provider),
+        price=entry.price,
+        may_be_listed=entry.price is None and (known or not own_server),
         missing=missing,
     )
 

@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from quartet_gateway import litellm_settings as _litellm
+from quartet_gateway.config import Price
 from quartet_gateway.ledger import Spending
 from quartet_gateway.models import Model
 from quartet_gateway.requests import ChatRequest
@@ -31,6 +32,8 @@ def spending(model: Model, request: ChatRequest, response: Any) -> Spending:
     completion = _tokens(getattr(usage, "completion_tokens", None))
     cached = _tokens(getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None))
     cost = _cost((getattr(response, "_hidden_params", None) or {}).get("response_cost"))
+    if model.price is not None:
+        cost = _price_of(model.price, prompt or 0, completion or 0)
     if prompt is None or (completion is None and _written(response)):
         prompt = prompt or _read(request)
         completion = completion or _written(response)
@@ -81,10 +84,13 @@ def _written(response: Any) -> int:
 
 def _estimated_cost(model: Model, prompt: int, completion: int) -> float:
     """Return the cost by the prices of the gateway's file, else by those that LiteLLM knows, else 0."""
-    own = model.parameters.get("input_cost_per_token"), model.parameters.get("output_cost_per_token")
+    if model.price is not None:
+        return _price_of(model.price, prompt, completion)
     listed: dict[str, Any] = _litellm.load().model_cost
     known: dict[str, Any] = listed.get(model.name) or listed.get(model.name.partition("/")[2]) or {}
-    per_prompt, per_completion = own
-    if per_prompt is None or per_completion is None:
-        per_prompt, per_completion = known.get("input_cost_per_token"), known.get("output_cost_per_token")
+    per_prompt, per_completion = known.get("input_cost_per_token"), known.get("output_cost_per_token")
     return prompt * float(per_prompt or 0.0) + completion * float(per_completion or 0.0)
+
+
+def _price_of(price: Price, prompt: int, completion: int) -> float:
+    return prompt * (price.prompt / 1e6) + completion * (price.completion / 1e6)
