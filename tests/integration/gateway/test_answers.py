@@ -148,6 +148,21 @@ async def test_a_provider_that_hangs(gateway, provider):
     assert len(provider.requests) == 2
 
 
+async def test_time_outs_are_limited_also_after_other_failures(gateway, provider):
+    provider.plan = [500, *["hang"] * 9]
+    retries = {"timeout_s": 1.0, "attempts": 5, "timeout_attempts": 2}
+    response = await gateway(content(provider, retries=retries)).ask()
+    assert (response.status_code, response.json()["error"]["code"]) == (504, "model_timeout")
+    assert len(provider.requests) == 2
+
+
+async def test_failures_and_answers_that_hold_nothing_count_together(gateway, provider):
+    provider.plan = [500, "html", "empty", 500]
+    response = await gateway(content(provider, retries={"attempts": 3})).ask()
+    assert (response.status_code, response.json()["error"]["code"]) == (502, "model_failed")
+    assert len(provider.requests) == 3
+
+
 async def test_a_request_ends_when_its_whole_time_is_over(gateway, provider):
     provider.plan = [500] * 99
     retries = {"timeout_s": 60, "total_s": 0.5, "attempts": 10}
@@ -248,6 +263,13 @@ async def test_cost_by_agent_and_task(gateway, provider):
     ) == pytest.approx(3 * COST)
     tokens = 'quartet_model_tokens_total{agent="pick",kind="prompt",model="hosted_vllm/double"}'
     assert await caller.metric(tokens) == 3000
+
+
+async def test_a_price_of_the_file_counts_for_a_model_that_litellm_has_another_for(gateway, provider):
+    caller = gateway(
+        content(provider, model="openai/gpt-4o-mini", price=PRICE), env={"OPENAI_API_KEY": "sk-test-000000"}
+    )
+    assert (await caller.ask()).json()["quartet"]["cost_usd"] == pytest.approx(COST)
 
 
 async def test_a_model_of_the_price_list_has_its_price(gateway, provider):

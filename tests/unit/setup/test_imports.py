@@ -12,8 +12,8 @@ ROOT = Path(__file__).resolve().parents[3]
 MCP = {"fastmcp", "mcp", "mcp_types"}
 MODELS = {"litellm", "openai", "aiohttp"}
 ROBOT = {"quartet_robot_link", "quartet_tool_server", "websockets", "numpy", "mujoco"}
-UNUSED = {"opentelemetry.sdk", "psutil", "click", "watchfiles"}
-"""What redis-py would import for metrics of its own, and uvicorn for its command line."""
+UNUSED = {"opentelemetry.sdk", "psutil", "click", "watchfiles", "redis.cluster", "redis.asyncio.sentinel"}
+"""What redis-py would import for metrics of its own and for clusters, and uvicorn for its command line."""
 LATER = {"jinja2", "jsonschema", "httpcore2"}
 """What the first request needs; it is imported while the process waits for it."""
 
@@ -69,6 +69,10 @@ def test_a_process_that_serves_has_not_imported_the_command_line_of_its_server()
     ("ours", "then"),
     [
         ("quartet_agent_runtime._mcp as ours", "fastmcp, mcp; print(mcp.ClientSession is ours.ClientSession)"),
+        (
+            "quartet_bus._redis as ours",
+            "redis.asyncio as r; print(r.Redis is ours.Redis and callable(r.RedisCluster))",
+        ),
         ("quartet_process.serving as ours", "uvicorn; print(uvicorn.Config is ours.Config and callable(uvicorn.run))"),
     ],
 )

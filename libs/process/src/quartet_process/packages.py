@@ -8,8 +8,9 @@ from typing import Any
 def defer_package(name: str, **homes: str) -> None:
     """Let `import name.module` import that module alone: the package's own code runs when a name of it is first used.
 
-    `homes` are names that modules of the package take from it, each with the module to take it from without that.
-    Nothing changes for those who use the package as a whole, nor where it is imported already.
+    Its modules are found as before. `homes` are names that modules of the package take from it, each with the module to
+    take it from without that. Nothing changes for those who use the package as a whole, nor where it is imported
+    already.
     """
     if name in sys.modules or (spec := importlib.util.find_spec(name)) is None or (loader := spec.loader) is None:
         return
@@ -18,6 +19,8 @@ def defer_package(name: str, **homes: str) -> None:
     def find(attribute: str) -> Any:
         if attribute in homes:
             return getattr(importlib.import_module(homes[attribute]), attribute)
+        if importlib.util.find_spec(f"{name}.{attribute}") is not None:
+            return importlib.import_module(f"{name}.{attribute}")
         del package.__getattr__
         loader.exec_module(package)
         return getattr(package, attribute)

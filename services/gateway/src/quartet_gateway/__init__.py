@@ -1,4 +1,4 @@
-"""The model gateway: LiteLLM's Router behind an OpenAI-compatible endpoint, the only holder of provider keys."""
+"""The model gateway: LiteLLM behind an OpenAI-compatible endpoint, the only holder of provider keys."""
 
 from quartet_gateway.app import create_app
 from quartet_gateway.config import AGENTS, AgentModels, GatewayFile, ModelEntry, Price, Retries
