@@ -74,7 +74,9 @@ class Gateway:
         self.metrics = Metrics()
         self._renewed = renewed
         register_environment_secrets(environment or {})
-        _litellm.list_own_models(model.name for models in chosen.values() for model in models if not model.may_be_listed)
+        _litellm.list_own_models(
+            model.name for models in chosen.values() for model in models if not model.may_be_listed
+        )
 
     def problems(self) -> dict[str, str]:
         """Return what must be set, by agent, for each agent without a usable model."""
