@@ -101,6 +101,8 @@ class Robot(RequestContext):
     paths: int = 0
     shut: Any = lambda x, y: False
     after_wait: Any = lambda waits: None
+    path: Any = None
+    """Answered in place of a straight line."""
 
     async def outcome(self, tool: str, *, timeout_s: float | None = None, **given: Any) -> ToolOutcome:
         self.running = True
@@ -111,7 +113,8 @@ class Robot(RequestContext):
             goal = given["goal_x"], given["goal_y"]
             if self.shut(*goal):
                 return ToolOutcome({"ok": False, "error_code": "NAVIGATION_FAILED", "nav2_error": "NO_VALID_PATH"})
-            poses = [{"x": x, "y": y, "yaw": 0.0} for x, y in (self.here, goal)]
+            points = (self.here, goal) if self.path is None else self.path
+            poses = [{"x": x, "y": y, "yaw": 0.0} for x, y in points]
             return ToolOutcome({"ok": True, "length_m": math.dist(self.here, goal), "poses": poses})
         if tool == "nav2__wait":
             assert given["seconds"] == LOOK_S
@@ -159,6 +162,15 @@ async def test_who_is_alone_or_has_nowhere_to_announce_drives_at_once(alone):
     check = robot((1.0, HALL_Y), board, **alone)
     assert (await drive(check, 4.0, HALL_Y)).ok
     assert (check.paths, check.waits, check.drives) == (0, 0, [(4.0, HALL_Y)])
+
+
+@pytest.mark.parametrize("points", [[(0.0, HALL_Y)] * 500, [(0.0, HALL_Y), (1e9, HALL_Y)], []])
+async def test_a_path_that_cannot_be_announced_costs_the_order_and_not_the_drive(points):
+    board = Board()
+    board.drives("ben", (8.0, HALL_Y), (0.0, HALL_Y))
+    check = robot((1.0, HALL_Y), board, path=points)
+    assert (await drive(check, 4.0, HALL_Y)).ok
+    assert (check.waits, check.drives, board.log) == (0, [(4.0, HALL_Y)], [])
 
 
 async def test_a_robot_waits_for_one_that_drives_towards_it_and_goes_when_it_has_passed():

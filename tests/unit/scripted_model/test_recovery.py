@@ -283,6 +283,17 @@ def test_what_was_lost_and_is_not_found_is_told_with_the_areas_that_were_searche
     assert row["reason"] == told
 
 
+def test_what_was_seen_in_one_area_and_in_no_other_is_told_as_it_was_there(carry, agents):
+    out_of_reach = [{"name": "area", "result": "PASS"}, {"name": "target", "result": "PASS"}]
+    agents.fail("approach", "NAV_TARGET_NOT_VISIBLE")
+    agents.fail("approach", "NAV_DRIVE_FAILED", reason="2.39 m away, not 0.80 m", checks=out_of_reach)
+    agents.fail("approach", *["NAV_TARGET_NOT_VISIBLE"] * 9, reason="not seen")
+    calls, report = carry("bring the blue mug to the wooden coffee table")
+    assert len(calls) > 3, "the other areas are looked at all the same"
+    (row,) = report["objects"]
+    assert (row["error_code"], row["reason"]) == ("NAV_DRIVE_FAILED", "2.39 m away, not 0.80 m")
+
+
 def test_a_drop_that_cannot_be_verified_is_looked_for_near_the_target(carry, agents):
     agents.fail("place", "PLACE_DROP_VERIFY_FAILED")
     calls, report = carry()

@@ -8,17 +8,23 @@ turn round in a door.
 
 import asyncio
 import contextlib
+import logging
 import math
 from collections.abc import AsyncIterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+from pydantic import ValidationError
+
 from quartet_agent_runtime import Call, Progress, RequestContext, Routes, ToolOutcome, VerificationError
 from quartet_approach.meeting import Pass, Point, distance_to, meets_after, passes
 from quartet_contracts import AnnouncedRoute, ApproachArguments, NextAction, Route
+from quartet_contracts.skills import MAX_PASSED
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.nav2 import MotionResult, PathResult, RobotPoseResult
 from quartet_site import SiteFile, inside
+
+log = logging.getLogger(__name__)
 
 DRIVE = "nav2__navigate_to_pose"
 LOOK_S = 1.0
@@ -118,7 +124,9 @@ class _Turn:
             yield
         finally:
             keeping.cancel()
-            await asyncio.gather(keeping, return_exceptions=True)
+            (ended,) = await asyncio.gather(keeping, return_exceptions=True)
+            if not isinstance(ended, asyncio.CancelledError):
+                log.error("the route of %s was not announced any more", self._robot, exc_info=ended)
             if self._number is not None:
                 await self._routes.withdraw(self._place, self._robot, self._number)
 
@@ -228,7 +236,7 @@ def _note_passed(check: RequestContext, points: Sequence[Point]) -> None:
     """Note the areas through which a drive has led, in order, where something may have been lost on it."""
     if _may_hold(check):
         names = [name for one in passes(points) if (name := _area(check.site, one.at))] if points else []
-        check.passed = list(dict.fromkeys([*check.passed, *names]))
+        check.passed = list(dict.fromkeys([*check.passed, *names]))[:MAX_PASSED]
 
 
 def _stop(site: SiteFile, route: Sequence[Pass], free_m: float, lines: Sequence[Line], clear_m: float) -> Pose2D | None:
@@ -258,9 +266,16 @@ def _away_from_borders(site: SiteFile, point: Point, least_m: float) -> bool:
 
 
 async def _path(check: RequestContext, pose: Pose2D) -> tuple[Point, ...] | None:
-    """Return the path that Nav2 would drive to a pose, None where it has none."""
+    """Return the path that Nav2 would drive to a pose, None where it has none, or none that can be announced."""
     asked = {"goal_x": pose.x, "goal_y": pose.y, "goal_yaw": pose.yaw}
     outcome = await check.outcome("nav2__get_path_from_robot", **asked)
     if not outcome.ok:
         return None
-    return tuple((one.x, one.y) for one in PathResult.model_validate(outcome.content).poses) or None
+    points = tuple((one.x, one.y) for one in PathResult.model_validate(outcome.content).poses)
+    try:
+        return Route(points=points, radius_m=check.robot.base.footprint_radius_m, waiting=True).points
+    except ValidationError as error:
+        log.warning(
+            "a path of %d points of the nav2 server is not announced: %s", len(points), error.errors()[0]["msg"]
+        )
+        return None

@@ -139,7 +139,7 @@ class Carrier:
 
     def _find(self, job: Job, areas: list[str]) -> Generator[Turn, Result, None]:
         """Stand before the object in the first of `areas` that shows it."""
-        result = Result({})
+        result, seen = Result({}), None
         searched: list[str] = []
         for area in areas:
             tries = 2 if len(areas) == 1 else 1
@@ -150,10 +150,15 @@ class Carrier:
             if result.ok:
                 job.areas, job.object_id = [area], result.get("object_id")
                 return
+            if _is_seen(result):
+                # It may have a twin elsewhere; if it has none, this is what the person wants to know.
+                seen = seen or result
             searched.append(area if result.code == "NAV_TARGET_NOT_VISIBLE" else f"{area} ({result.code})")
             if _stopped(result) or (result.code == "NAV_PLAN_FAILED" and len(areas) > 1):
                 break
-        if job.passed and len(searched) > 1:
+        if seen is not None and not _stopped(result):
+            result = seen
+        elif job.passed and len(searched) > 1:
             told = f"It was lost on the way, and not found in {', '.join(searched)}. {result.message}"
             result = Result({**result.data, "message": told})
         raise StageFailedError("approach", result)
@@ -325,6 +330,12 @@ class Carrier:
         if self.held and failed.stage != "pick" and not let_go:
             reason += f" The {self.held} is still held."
         return Outcome(False, failed.result.code, reason, failed.stage, stop=_stopped(failed.result))
+
+
+def _is_seen(result: Result) -> bool:
+    """Whether an approach that failed saw the object all the same, where it could not stand before it."""
+    checks = result.get("checks") or []
+    return any(check.get("name") == "target" and check.get("result") == "PASS" for check in checks)
 
 
 def _says_it_holds(result: Result, job: Job) -> bool:
