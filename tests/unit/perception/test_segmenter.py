@@ -162,6 +162,22 @@ def test_what_is_in_no_catalogue_and_much_like_a_thing_is_told_from_it_from_near
         assert [f.label for f in measured.segment(afar, [name])] == [name]
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("bowl", [True, False])
+def test_a_bowl_is_not_two_blocks_and_two_blocks_are(segmenter, new_scene, colours, bowl, seed):
+    rng = np.random.default_rng(seed)
+    x, y, yaw = *rng.uniform((0.8, -0.2), (0.95, 0.2)), rng.uniform(0, 3)
+    scene, middle, green = new_scene().table(0.6, TABLE), TABLE + 0.0275, colours["green"]
+    if bowl:
+        scene.cylinder((x, y, middle), 0.118, 0.055, green)
+    else:
+        dx, dy = 0.029 * np.cos(yaw), 0.029 * np.sin(yaw)
+        for side in (1, -1):
+            scene.box((x + side * dx, y + side * dy, middle), (0.055, 0.055, 0.055), green, yaw)
+    found = segmenter.segment(scene.view(noise=0.003, seed=seed), ["green toy block"])
+    assert [f.label for f in found] == ([] if bowl else ["green toy block"] * 2)
+
+
 def test_what_lies_in_a_bin_is_not_compared_with_other_shapes(catalogue, new_scene, colours):
     """It may lean on a wall or on another thing, so that no pose of it explains the picture well."""
     above = {"eye": (0.5, 0.1, 1.2), "target": (0.86, 0.1, 0.0), "noise": 0.003}

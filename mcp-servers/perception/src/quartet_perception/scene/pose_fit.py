@@ -149,6 +149,21 @@ def is_another_thing(
     return any(best(replace(refined, solid=one), _FREE_MOST)[1] > enough for one in others)
 
 
+def simple_cost(view: View, points: NDArray[np.floating], z: float, region: Mask, member: NDArray[np.uint8]) -> float:
+    """Return the cost of the simple shape that explains a region best, standing at height `z` [m].
+
+    points: Nx3, those of the region. region, member: as in `evaluate_fit`.
+    """
+    low, high = np.percentile(points, 1, axis=0), np.percentile(points, 99, axis=0)
+    x, y, top = (float(v) for v in (high[0] - low[0], high[1] - low[1], high[2]))
+    fits = [
+        _search(view, posed, region, member, prior=_FREE_PRIOR, most_off=_FREE_MOST)
+        for solid in _simple((max(x, 0.01), max(y, 0.01), max(top - z, 0.01)))
+        for posed in fit_pose(solid, points, z, view.origin)[:1]
+    ]
+    return min((evaluate_fit(view, fit, region, member).cost for fit in fits), default=np.inf)
+
+
 def _simple(size: tuple[float, float, float]) -> list[Solid]:
     """Return a box, a cylinder and a sphere about as large as `size` [m]."""
     x, y, z = size

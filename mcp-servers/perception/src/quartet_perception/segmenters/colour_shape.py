@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from quartet_perception.catalogue import Catalogue, CatalogueEntry
 from quartet_perception.scene.colour import membership_table
 from quartet_perception.scene.fit_quality import attached, continues_above, enclosed, evaluate_fit
-from quartet_perception.scene.pose_fit import fit_pose, is_another_thing, is_explained, refine
+from quartet_perception.scene.pose_fit import fit_pose, is_another_thing, is_explained, refine, simple_cost
 from quartet_perception.scene.regions import (
     MEMBER,
     MIN_PIXELS,
@@ -45,6 +45,9 @@ _RAISED_M, _SUNK_M = 0.01, 0.03
 how far below that plane it may reach."""
 _NEAR_M, _SEEN_WELL = 1.8, 0.6
 """An object that is nearer to the camera and more visible is told from what only looks like it."""
+_SURE, _ONE_THING = 0.7, 0.03
+"""Where no object explains its part of a region with more than the first score, one simple shape explains all of it
+instead, if its cost is less by more than the second."""
 _AREA_MARGIN_M = 1.0
 """How far outside of its area a container may be seen."""
 
@@ -180,7 +183,27 @@ class ColourShapeSegmenter:
                 break
             region = rest
             points = picture.view.points[region]
-        return self._evaluated_apart(picture, blob, explained) if len(explained) > 1 else explained
+        if len(explained) < 2:
+            return explained
+        return self._as_one(picture, blob, self._evaluated_apart(picture, blob, explained))
+
+    def _as_one(self, picture: PreparedView, blob: Blob, explained: list[Hypothesis]) -> list[Hypothesis]:
+        """Return the best explanation of a region's parts, evaluated by all of it, where it rather is one thing.
+
+        Two blocks explain parts of a bowl, but a cylinder explains all of it, and better.
+        """
+        view, first = picture.view, explained[0]
+        near = blob.range_m < _NEAR_M and first.quality.visible > _SEEN_WELL
+        sure = max(one.quality.score for one in explained) > _SURE
+        if sure or not near or not self._stands_alone(view, first):
+            return explained
+        region = np.zeros(view.shape, dtype=bool)
+        region[blob.box] = blob.inner
+        pixels = [one.quality.pixels for one in explained]
+        apart = float(np.average([one.quality.cost for one in explained], weights=pixels))
+        if simple_cost(view, blob.points, blob.support, region, first.member) > apart - _ONE_THING:
+            return explained
+        return [replace(first, region=region, quality=evaluate_fit(view, first.posed, region, first.member))]
 
     def _evaluated_apart(self, picture: PreparedView, blob: Blob, explained: list[Hypothesis]) -> list[Hypothesis]:
         """Evaluate objects that touch in the picture, each by the part of the region that the others leave it."""
