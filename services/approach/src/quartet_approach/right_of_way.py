@@ -14,8 +14,6 @@ from collections.abc import AsyncIterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from pydantic import ValidationError
-
 from quartet_agent_runtime import Call, Progress, RequestContext, Routes, ToolOutcome, VerificationError
 from quartet_approach.meeting import Pass, Point, distance_to, meets_after, passes
 from quartet_contracts import AnnouncedRoute, ApproachArguments, NextAction, Route
@@ -274,8 +272,6 @@ async def _path(check: RequestContext, pose: Pose2D) -> tuple[Point, ...] | None
     points = tuple((one.x, one.y) for one in PathResult.model_validate(outcome.content).poses)
     try:
         return Route(points=points, radius_m=check.robot.base.footprint_radius_m, waiting=True).points
-    except ValidationError as error:
-        log.warning(
-            "a path of %d points of the nav2 server is not announced: %s", len(points), error.errors()[0]["msg"]
-        )
+    except ValueError as error:
+        log.warning("a path of %d points of the nav2 server is not announced: %.300s", len(points), error)
         return None
