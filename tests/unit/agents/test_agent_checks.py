@@ -232,6 +232,7 @@ class Hand(RequestContext):
         (0.18, True, 0.1, "PICK_WRONG_OBJECT"),
         (0.0, False, 0.02, "NONE"),
         (0.15, False, 0.02, "PICK_WRONG_OBJECT"),
+        (0.15, False, 0.2, "PICK_WRONG_OBJECT"),
     ],
 )
 async def test_what_the_camera_recognises_is_another_object_if_its_size_is_off_by_more_than_the_site_says(

@@ -1,6 +1,6 @@
 """How an agent thinks: gateway client, MCP tools, the loop, budgets, transcript, and the life of an agent process."""
 
-from quartet_agent_runtime._agent import AgentContext, AgentDefinition, Call, CodedAgent
+from quartet_agent_runtime._agent import AgentContext, AgentDefinition, CodedAgent
 from quartet_agent_runtime._alike import new_detections, new_places
 from quartet_agent_runtime._approvals import ApprovalRequester
 from quartet_agent_runtime._coded_work import CodedArm, about, ask, code_and_message, end_unless_repeatable
@@ -37,7 +37,7 @@ from quartet_agent_runtime._serve import run_agent, serve_agent
 from quartet_agent_runtime._settings import AgentSettings, load_settings
 from quartet_agent_runtime._settled_grasp import settled_grasp
 from quartet_agent_runtime._standstill import Observations, bring_to_standstill, describe_observations, observe
-from quartet_agent_runtime._toolbox import Toolbox
+from quartet_agent_runtime._toolbox import Call, Toolbox
 from quartet_agent_runtime._tools import (
     Image,
     LocalTool,

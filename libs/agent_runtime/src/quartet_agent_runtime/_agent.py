@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from quartet_agent_runtime._protocols import ApprovalClient, ImageStore, Journal, Routes, TranscriptStore
 from quartet_agent_runtime._request_context import RequestContext
 from quartet_agent_runtime._settings import AgentSettings
-from quartet_agent_runtime._tools import Progress, ToolOutcome
+from quartet_agent_runtime._toolbox import Surround
 from quartet_agent_runtime.gateway import GatewayClient
 from quartet_contracts import Skill, SkillArguments
 from quartet_site import RobotFile, RobotSetup, SiteFile
@@ -32,14 +32,8 @@ Raises GaveUpError with the code to report; VerificationError as RequestContext.
 """
 
 
-Call = Callable[[Progress], Awaitable[ToolOutcome]]
-"""Makes a call with its arguments, and tells of its progress."""
-
-Around = Callable[[RequestContext], Callable[[dict[str, Any], Progress, Call], Awaitable[ToolOutcome]]]
-"""Begins a request and returns what makes its calls of one tool, by the model or the agent's own code.
-
-That is given the arguments and the call with them, for what has to happen before and beside it.
-"""
+Around = Callable[[RequestContext], Surround]
+"""Begins a request and returns what makes its calls of one tool, by the model or the agent's own code."""
 
 
 @dataclass(frozen=True)

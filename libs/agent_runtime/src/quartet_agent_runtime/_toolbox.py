@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from quartet_agent_runtime._approvals import ApprovalRequester
 
 T = TypeVar("T")
-Surround = Callable[[dict[str, Any], Progress, Callable[[Progress], Awaitable[ToolOutcome]]], Awaitable[ToolOutcome]]
+Call = Callable[[Progress], Awaitable[ToolOutcome]]
+"""Makes a call with its arguments, and tells of its progress."""
+Surround = Callable[[dict[str, Any], Progress, Call], Awaitable[ToolOutcome]]
 """Makes a call with these arguments by its last argument, and does what has to happen before and beside it."""
 SEPARATOR = "__"
 WITHDRAWN = frozenset(get_args(Withdrawn))

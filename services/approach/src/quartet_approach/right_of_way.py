@@ -16,10 +16,11 @@ from typing import Any
 
 from quartet_agent_runtime import Call, Progress, RequestContext, Routes, ToolOutcome, VerificationError
 from quartet_approach.meeting import Pass, Point, distance_to, meets_after, passes
+from quartet_approach.traffic import LEAST_LEFT_S, pose_now
 from quartet_contracts import AnnouncedRoute, ApproachArguments, NextAction, Route
 from quartet_contracts.skills import MAX_PASSED
 from quartet_contracts.tools import Pose2D
-from quartet_contracts.tools.nav2 import MotionResult, PathResult, RobotPoseResult
+from quartet_contracts.tools.nav2 import MotionResult, PathResult
 from quartet_site import SiteFile, inside
 
 log = logging.getLogger(__name__)
@@ -29,8 +30,6 @@ LOOK_S = 1.0
 """Time between two looks at whether the way is free [s of the robot's time]."""
 MOST_WAIT_S = 15.0
 """Longest wait of one drive [s of the robot's time]: about as long as another one takes."""
-LEAST_LEFT_S = 60.0
-"""With less wall time than this before the request's deadline a drive waits for nobody."""
 RENEW_S = 2.0
 """Wall time between two announcements of the same drive; the store forgets a robot that falls silent."""
 LEAST_LEG_M = 1.5
@@ -196,8 +195,7 @@ class _Turn:
 
         Off the ways of those that drive; where it stands well, as near to where it would meet them as it may.
         """
-        outcome = await self._check.outcome("nav2__get_robot_pose")
-        here = RobotPoseResult.model_validate(outcome.content).pose if outcome.ok else None
+        here = await pose_now(self._check)
         if here is None:
             return None
         lines = self._lines(driving)

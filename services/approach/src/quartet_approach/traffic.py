@@ -114,7 +114,7 @@ def parking_of(site: SiteFile, area: Area) -> list[Pose2D]:
 
 async def is_parked(check: RequestContext, area: Area) -> bool:
     """Return whether the robot is known to stand in a parking pose of an area."""
-    here = await _pose_now(check)
+    here = await pose_now(check)
     return here is not None and any(
         math.dist((here.x, here.y), (spot.x, spot.y)) < AT_SPOT_M for spot in parking_of(check.site, area)
     )
@@ -153,7 +153,7 @@ async def way_to(check: RequestContext, pose: Pose2D) -> Way:
 
 async def in_view(check: RequestContext, pose: Pose2D) -> bool:
     """Return whether the robot is near enough to a pose to know of another robot there, and localised."""
-    here = await _pose_now(check)
+    here = await pose_now(check)
     return here is not None and math.dist((here.x, here.y), (pose.x, pose.y)) < SEEN_M
 
 
@@ -213,7 +213,7 @@ async def obstructed(check: RequestContext, target: Target) -> str:
 
 async def _move_aside(check: RequestContext) -> None:
     """Drive to the nearest parking pose that can be reached, if there is one; stay while not localised."""
-    here = await _pose_now(check)
+    here = await pose_now(check)
     spots = [_pose(pose) for pose in check.site.parking or [area.entry for area in check.site.areas]]
     if here is None or any(math.dist((here.x, here.y), (spot.x, spot.y)) < AT_SPOT_M for spot in spots):
         return
@@ -223,7 +223,7 @@ async def _move_aside(check: RequestContext) -> None:
         await drive(check, ways[nearest[1]][1])
 
 
-async def _pose_now(check: RequestContext) -> Pose2D | None:
+async def pose_now(check: RequestContext) -> Pose2D | None:
     """Return the pose of the base (map frame), None while the robot is not localised."""
     outcome = await check.outcome("nav2__get_robot_pose")
     return RobotPoseResult.model_validate(outcome.content).pose if outcome.ok else None

@@ -136,7 +136,7 @@ async def _other_thing(
         check.object_id = object_id
         return None
     mine = _in_hand(await check.detect(name, "arm", object_id))
-    if wanted is not None and not _fits_hand(wanted, grasp.width_m):
+    if wanted is not None and not _fits_hand(wanted, grasp.width_m, wanted.appearance.size_error if mine else 0.0):
         return _Other(f"the fingers are {_number(grasp.width_m)} m apart, which does not fit '{wanted.name}'")
     if mine:
         check.object_id = mine[0].object_id or object_id
@@ -178,12 +178,14 @@ def _called(thing: CatalogueObject | None) -> str:
     return "something that the site has no name for" if thing is None else f"'{thing.name}'"
 
 
-def _fits_hand(thing: CatalogueObject | None, width: float | None) -> bool:
-    """Whether the fingers can be `width` [m] apart with the thing between them, however it lies."""
+def _fits_hand(thing: CatalogueObject | None, width: float | None, size_error: float = 0.0) -> bool:
+    """Whether the fingers can be `width` [m] apart with the thing between them, however it lies.
+
+    `size_error` is how far a size may be off, as a share of it, where that is more than WIDTH_SLACK_M.
+    """
     if thing is None or width is None:
         return True
-    looks = thing.appearance
-    return any(abs(width - size) <= max(WIDTH_SLACK_M, looks.size_error * size) for size in looks.size_m)
+    return any(abs(width - size) <= max(WIDTH_SLACK_M, size_error * size) for size in thing.appearance.size_m)
 
 
 def _height(measured: float | None, wanted: CatalogueObject | None) -> float | None:

@@ -35,7 +35,7 @@ _OTHER_SIZE, _OTHER_SHAPE = 0.006, 0.012
 catalogue and 35 of 37 that only looked like one were above 0.01; with harsh ones none of 90 and 20 of 23."""
 _OTHER_ROUGHLY = 0.1
 """The same for something whose shape is only roughly what the catalogue says: a toy car is said to be a box."""
-MEASURED = 0.05
+_MEASURED = 0.05
 """Sizes that are off by no more than this share were measured."""
 
 
@@ -90,9 +90,7 @@ def _likeliest(
     return starts[np.argsort(first)[:_STARTS]]
 
 
-def refine(
-    view: View, posed: PosedSolid, region: Mask, member: NDArray[np.uint8], size_error: float = _SIZE_ERROR
-) -> PosedSolid:
+def refine(view: View, posed: PosedSolid, region: Mask, member: NDArray[np.uint8], size_error: float) -> PosedSolid:
     """Return the pose and size that explain the picture best, by a compass search from an already good one.
 
     Away from the sizes of `posed` costs a little, so that noise alone does not change them. Of parts and of hollow
@@ -118,7 +116,7 @@ def is_another_thing(
     """Return whether a simple shape that `posed` cannot have explains the picture clearly better than it does.
 
     What counts is any size of its own shape, beyond those that it can have, and a box, a cylinder and a sphere of any
-    size. Where its sizes were measured (`size_error` up to MEASURED), its parts are taken to be known as well, so that
+    size. Where its sizes were measured (`size_error` up to _MEASURED), its parts are taken to be known as well, so that
     less is enough.
 
     Args:
@@ -144,7 +142,7 @@ def is_another_thing(
             return True
     if solid.hollow or solid.lying:
         return False
-    enough = _OTHER_SHAPE if size_error <= MEASURED else _OTHER_ROUGHLY
+    enough = _OTHER_SHAPE if size_error <= _MEASURED else _OTHER_ROUGHLY
     others = [one for one in _simple(solid.size) if solid.parts or one.primitive != solid.primitive]
     return any(best(replace(refined, solid=one), _FREE_MOST)[1] > enough for one in others)
 

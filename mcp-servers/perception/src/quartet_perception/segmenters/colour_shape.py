@@ -154,8 +154,7 @@ class ColourShapeSegmenter:
         likely = [t for t in targets if self._could_be(blob, t)]
         if not likely:
             return explained
-        region, points = np.zeros(picture.view.shape, dtype=bool), blob.points
-        region[blob.box] = blob.inner
+        region, points = _region_of(blob, picture.view), blob.points
         for _ in range(_MOST_STACKED if self._stacked else _MOST_TOUCHING):
             best = self._best(picture, blob, region, points, likely)
             poor = best is None or best.quality.score < _WORTH_COMPARING
@@ -197,8 +196,7 @@ class ColourShapeSegmenter:
         sure = max(one.quality.score for one in explained) > _SURE
         if sure or not near or not self._stands_alone(view, first):
             return explained
-        region = np.zeros(view.shape, dtype=bool)
-        region[blob.box] = blob.inner
+        region = _region_of(blob, view)
         pixels = [one.quality.pixels for one in explained]
         apart = float(np.average([one.quality.cost for one in explained], weights=pixels))
         if simple_cost(view, blob.points, blob.support, region, first.member) > apart - _ONE_THING:
@@ -210,8 +208,7 @@ class ColourShapeSegmenter:
         grown = [f.grown_mask(picture.view.shape) for f in explained]
         result: list[Hypothesis] = []
         for index, item in enumerate(explained):
-            region = np.zeros(picture.view.shape, dtype=bool)
-            region[blob.box] = blob.inner
+            region = _region_of(blob, picture.view)
             for other, mask in enumerate(grown):
                 if other != index:
                     region &= ~mask
@@ -317,6 +314,13 @@ class ColourShapeSegmenter:
 @register("colour_shape")
 def _make(catalogue: Catalogue, _: PerceptionSettings) -> ColourShapeSegmenter:
     return ColourShapeSegmenter(catalogue)
+
+
+def _region_of(blob: Blob, view: View) -> Mask:
+    """Return the pixels of a blob in the whole picture (HxW), as a mask of its own."""
+    region = np.zeros(view.shape, dtype=bool)
+    region[blob.box] = blob.inner
+    return region
 
 
 def _in_its_area(view: View, fitted: Hypothesis) -> bool:
