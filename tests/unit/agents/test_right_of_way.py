@@ -236,6 +236,20 @@ async def test_of_two_that_set_off_at_once_the_first_that_has_announced_goes():
     assert order == ["ben", "ben is there", "anna", "anna is there"]
 
 
+async def test_who_has_set_off_goes_first_whoever_has_announced_before():
+    class Late(Board):
+        async def announce(self, place, robot, number, route):
+            # Ben announces and sets off while anna, who has the smaller number, has not set off yet.
+            if robot == "anna" and not route.waiting and self.last == 1:
+                self.drives("ben", (4.3, 5.9), (4.3, 2.0))
+            return await super().announce(place, robot, number, route)
+
+    board = Late()
+    check = robot((4.3, 2.9), board, after_wait=lambda waits: board.rows.pop("ben", None) if waits == 3 else None)
+    assert (await drive(check, 4.3, 5.9)).ok
+    assert 1 <= check.waits < MOST_WAIT_S, "it drove although the other one was on its way, or waited in vain"
+
+
 async def test_nobody_waits_for_one_that_waits_and_nobody_for_ever():
     board = Board()
     board.drives("ben", (4.3, 5.9), (4.3, 2.0), waiting=True)

@@ -31,7 +31,7 @@ class AnnouncedRoute:
 
     robot: Identifier
     number: int
-    """Counts the drives of a place in the order in which they were announced: the smaller number goes first."""
+    """Tells drives of a place apart: each that is announced has the next number."""
     route: Route
 
 

@@ -1,8 +1,8 @@
 """Right of way among the robots of a place: each announces its route, and who has set off goes first.
 
 A robot that would soon meet one that drives waits before the place where they would meet, off its way. Of two that set
-off at once the one that has announced its drive first goes first. Nobody waits for one that waits, so no two wait for
-each other. Keeping robots from touching each other is Nav2's; here it is decided who goes first, so that nobody has to
+off at once the later one sees the other one drive, and waits. Nobody waits for one that waits, so no two wait for each
+other. Keeping robots from touching each other is Nav2's; here it is decided who goes first, so that nobody has to
 turn round in a door.
 """
 
@@ -162,10 +162,9 @@ class _Turn:
         return await call(told)
 
     async def _set_off(self) -> list[AnnouncedRoute]:
-        """Announce that the robot drives, and return who has announced that before."""
+        """Announce that the robot drives, and return those that drive already: of two, the later one sees the other."""
         self._route = self._route.model_copy(update={"waiting": False})
-        driving = await self._announce()
-        return [other for other in driving if self._number is None or other.number < self._number]
+        return await self._announce()
 
     async def _announce(self) -> list[AnnouncedRoute]:
         """Announce the route as it is now, and return those of the others that drive."""
