@@ -43,7 +43,7 @@ ALL = "all"
 SUITES_WITH: dict[str, tuple[str, ...]] = {
     "sensors": ("architectures", "bins", "fleet", "home", "perception", "time", "tools"),
     "catalogue": ("home", "perception"),
-    **dict.fromkeys(("tier", "vary"), ("home",)),
+    **dict.fromkeys(("tier", "kind", "vary"), ("home",)),
     "world": ("home",),
     "robot": ("architectures", "home"),
     "flame": ("time",),

@@ -10,12 +10,13 @@ from random import Random
 import httpx
 
 from quartet_benchmarks.errors import OptionError, UnfitPlacementError
+from quartet_benchmarks.home.disturbances import as_it_happened
 from quartet_benchmarks.home.harm import Harm, harm_of
 from quartet_benchmarks.home.homes import furnished
 from quartet_benchmarks.home.outcome import Outcome, Unplayed
 from quartet_benchmarks.home.summary import summary
-from quartet_benchmarks.home.templates import TEMPLATES, Draw, Episode, Template
-from quartet_benchmarks.home.tiers import TIERS, Tier, find_tier
+from quartet_benchmarks.home.templates import Draw, Episode, Template
+from quartet_benchmarks.home.tiers import TIERS, Tier, find_tier, of_kinds
 from quartet_benchmarks.home.variations import vary
 from quartet_benchmarks.home.wording import Wording
 from quartet_benchmarks.home.world import Truth, World
@@ -46,7 +47,7 @@ MEASURED_M = 0.002
 
 def run(parameters: BenchParameters) -> BenchResult:
     """Run the suite in a tier, or, with `vary`, at each level of what makes it hard."""
-    tier = find_tier(parameters.options.get("tier", EASY))
+    tier = of_kinds(find_tier(parameters.options.get("tier", EASY)), parameters.options.get("kind") or ())
     if varied := parameters.options.get("vary"):
         if "sensors" in varied and parameters.sensors != DEFAULT_SENSORS:
             raise OptionError("sensors: --vary sensors plays all levels of them; leave --sensors out")
@@ -169,9 +170,9 @@ def fitting(
     tier: Tier = TIERS[EASY],
 ) -> tuple[int, Episode, Truth]:
     """Return the episode of the template whose turn it is, or of the next one that fits this world."""
-    for further in range(len(TEMPLATES)):
+    for template in tier.templates(index, seed):
         try:
-            return set_up(TEMPLATES[(index + further) % len(TEMPLATES)], seed, site, world, unfit, tier)
+            return set_up(template, seed, site, world, unfit, tier)
         except UnfitPlacementError:
             continue
     raise UnfitPlacementError(f"no template fits this world from seed {seed}")
@@ -259,6 +260,7 @@ def play(
         if dead := stack.died():
             raise dead[0] from None
         raise
+    episode = as_it_happened(episode, after)
     codes = [e.event.error_code for e in events if isinstance(e.event, SkillFinished) and not e.event.success]
     report = status.report
     reported = {one.error_code for one in report.objects if not one.completed} if report else set()

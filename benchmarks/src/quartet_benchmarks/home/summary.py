@@ -6,7 +6,7 @@ from typing import Any
 
 from quartet_benchmarks.home.harm import Harm
 from quartet_benchmarks.home.outcome import Outcome, Unplayed
-from quartet_benchmarks.home.templates import TEMPLATES
+from quartet_benchmarks.home.tiers import ALL_TEMPLATES
 from quartet_benchmarks.result import BenchResult, Rate, percentile
 
 
@@ -100,7 +100,7 @@ def _harms(outcomes: list[Outcome]) -> list[str]:
 
 def _by_template(outcomes: list[Outcome]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for template in TEMPLATES:
+    for template in ALL_TEMPLATES:
         ran = [o for o in outcomes if o.episode.template == template.name]
         if not ran:
             continue
@@ -111,6 +111,7 @@ def _by_template(outcomes: list[Outcome]) -> list[dict[str, Any]]:
             {
                 "template": template.name,
                 "right": good,
+                "done": sum(o.success for o in ran),
                 "n": len(ran),
                 "interval": f"{low:.2f} to {high:.2f}",
                 "wall_s_p50": percentile([o.metrics["wall_s"] for o in ended], 0.5),

@@ -1,6 +1,6 @@
 """The kinds of episodes: their set-up and the sentence of the task."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from random import Random
 from typing import Literal
@@ -24,6 +24,8 @@ class Episode:
     """Codes one of which must end an infeasible task."""
     also_moved: frozenset[str] = frozenset()
     """Objects without a goal that may end elsewhere, such as what was in the gripper."""
+    undone_by: str = ""
+    """What somebody does while the robot works that makes it infeasible, as ground truth names it."""
 
 
 class Draw:
@@ -67,9 +69,9 @@ class Draw:
         """Return the surface that an object is on, or "floor"."""
         return str(self.truth["objects"][name]["on"])
 
-    def surface(self, *names: str) -> Surface:
-        """Return a surface without any of the named objects."""
-        supports = {self.support_of(name) for name in names if name in self.truth["objects"]}
+    def surface(self, *names: str, but: Collection[str | None] = ()) -> Surface:
+        """Return a surface without any of the named objects that is none of `but`."""
+        supports = {self.support_of(name) for name in names if name in self.truth["objects"]} | set(but)
         return self.rng.choice([s for s in self.site.surfaces if s.name not in supports])
 
     def container(self) -> Container:

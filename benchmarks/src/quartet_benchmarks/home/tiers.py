@@ -1,12 +1,15 @@
 """How hard the home suite is: sensors, homes, what stands in them, and how people ask."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.home.disturbances import DISTURBANCES
 from quartet_benchmarks.home.homes import CARTON, PERSON
+from quartet_benchmarks.home.templates import TEMPLATES, Template
 
+ALL_TEMPLATES = (*TEMPLATES, *DISTURBANCES)
 LIGHTS = ("normal", "dim", "warm", "cool")
 GENERATED = 20
 """Most homes that are drawn."""
@@ -41,6 +44,10 @@ class Tier:
     """Share of the episodes in which somebody stands in a doorway, for a while after the robot has come near."""
     closed_share: float = 0.0
     """Share of the episodes in which a door with a leaf is closed."""
+    disturbed_share: float = 0.0
+    """Share of the episodes in which somebody changes the world while the robot works."""
+    kinds: tuple[str, ...] = ()
+    """Kinds of episodes; none: all."""
     reworded: bool = False
     """Whether sentences are worded freely in place of the one of the template."""
     left_out: str = ""
@@ -55,6 +62,26 @@ class Tier:
         drawn = tuple(f"generated:{one}" for one in rng.sample(range(*SEEDS), count))
         # The drawn ones first, so that a short run has one of them.
         return (*drawn, *self.worlds)
+
+    def templates(self, index: int, seed: int) -> list[Template]:
+        """Return the kinds of an episode, the first that fits is played: that whose turn it is, then those after it.
+
+        In some of the episodes it is one of DISTURBANCES. These are drawn from a stream of their own, so that all
+        others stay what they are without.
+
+        Args:
+            index: number of the episode in the run, from 0.
+            seed: of the episode.
+        """
+        if self.kinds:
+            named = [template for template in ALL_TEMPLATES if template.name in self.kinds]
+            return named[index % len(named) :] + named[: index % len(named)]
+        turn = index % len(TEMPLATES)
+        usual = [*TEMPLATES[turn:], *TEMPLATES[:turn]]
+        rng = Random(f"disturbed {seed}")
+        if rng.random() < self.disturbed_share:
+            return [rng.choice(DISTURBANCES), *usual]
+        return usual
 
     def scenario(self, wanted: str, rng: Random, names: Sequence[str]) -> tuple[str, str | None]:
         """Return the scenario for the reset of the simulation, and the object that it hides, if there is one.
@@ -77,7 +104,7 @@ class Tier:
         return ",".join(filter(None, parts)), hidden
 
 
-IN_NO_TIER = "people who walk about or take things, things on or in other things, under furniture or at an edge"
+IN_NO_TIER = "people who walk about, things on or in other things, under furniture or at an edge"
 TIERS = {
     tier.name: tier
     for tier in (
@@ -99,6 +126,7 @@ TIERS = {
             unknown_things=4,
             people_share=0.4,
             closed_share=0.15,
+            disturbed_share=0.2,
             reworded=True,
             left_out=f"things that are wholly hidden, {IN_NO_TIER}",
         ),
@@ -114,6 +142,7 @@ TIERS = {
             hidden_share=0.5,
             people_share=0.6,
             closed_share=0.2,
+            disturbed_share=0.3,
             reworded=True,
             left_out=IN_NO_TIER,
         ),
@@ -126,3 +155,12 @@ def find_tier(name: str) -> Tier:
     if name not in TIERS:
         raise OptionError(f"tier: there is no '{name}'; valid: {', '.join(TIERS)}")
     return TIERS[name]
+
+
+def of_kinds(tier: Tier, names: Sequence[str]) -> Tier:
+    """Return the tier with these kinds of episodes alone. Raises OptionError for one that there is not."""
+    known = [template.name for template in ALL_TEMPLATES]
+    for name in names:
+        if name not in known:
+            raise OptionError(f"kind: there is no '{name}'; valid: {', '.join(known)}")
+    return replace(tier, kinds=tuple(names))

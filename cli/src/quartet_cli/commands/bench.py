@@ -57,6 +57,12 @@ def bench(
             "wording, generated homes; hard: harsh sensors, hidden things.",
         ),
     ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kind", help='Of home: kind of episode, such as "object is taken away"; may be repeated. Default: all.'
+        ),
+    ] = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(
@@ -194,7 +200,7 @@ def bench(
         "history": history, "p_fault": p_fault, "shard": shard, "budget_usd": budget_usd, "price": price,
         "token_limit": token_limit, "time_limit": time_limit, "out": out, "merge": merge,
         "replay": replay, "tasks": tasks, "observation": observation, "feedback": feedback,
-        "flame": flame, "tier": tier, "vary": vary,
+        "flame": flame, "tier": tier, "kind": kind, "vary": vary,
     }  # fmt: skip
     if json_path is not None and not json_path.resolve().parent.is_dir():
         raise UsageError(f"--json {json_path}: the folder {json_path.resolve().parent} does not exist")

@@ -3,53 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import mujoco
 import numpy as np
 
 from quartet_simulation.arm.collision import CollisionWorld
 from quartet_simulation.errors import InvalidCommandError, SimulationError, UnknownNameError
+from quartet_simulation.events import MOMENTS, Change
 from quartet_simulation.physics import Physics
 from quartet_simulation.reachability import drive_in_is_free, spin_is_free, visible_share
+from quartet_simulation.scenario import LIGHTS, Scenario, parse_scenario
 from quartet_simulation.worlds import placement
 from quartet_simulation.worlds.compile import PARKING, parking_of
 from quartet_simulation.worlds.world import area_at
 
 SETTLE_STEPS = 200
-LIGHTS: dict[str, tuple[float, tuple[float, float, float]]] = {
-    "normal": (1.0, (1.0, 1.0, 1.0)),
-    "dim": (0.55, (1.0, 1.0, 1.0)),
-    "warm": (0.95, (1.08, 0.97, 0.80)),
-    "cool": (0.95, (0.90, 0.98, 1.08)),
-}
 APART_M = 1.3
 """Between two robots at the start, and between a robot and the entry of an area that is not its own [m]."""
 GRIP_SHARE = 6 / 7
 """A thing is put into the gripper when it is at most this share of the stroke wide."""
-SCENARIOS = (
-    *LIGHTS,
-    *placement.SPACINGS,
-    "absent:<object>",
-    "out_of_reach:<object>",
-    "in_gripper:<object>",
-    "at:<object>@<home>",
-    "behind:<object>@<object>",
-    "person:<person>",
-    "person:<person>@<door>",
-    "closed",
-    "closed:<door>",
-)
 
 
 class Episode:
     """Sets the world up for a seed and a scenario.
 
-    A scenario is a comma-separated list of: a light (normal, dim, warm, cool), how close objects stand (roomy, crowded,
-    packed: placement.SPACINGS), `absent:<object>`, `out_of_reach:<object>` (at the back of the deepest surface),
-    `in_gripper:<object>`, `at:<object>@<home>`, `behind:<object>@<object>` (the first is hidden by the second from the
-    entry of their area), `person:<person>@<door>` (who stands in a doorway at the start; without a door
-    in one that the seed draws), `closed:<door>`, or `closed` for a door that the seed draws.
+    scenario.py has what a scenario may ask for. Each kind of draw has a random stream of its own, so that one does not
+    change what the others draw: 1 things and the first robot, 2 other robots, 3 people, 4 doors, 5 what happens to things.
     """
 
     def __init__(
@@ -75,17 +55,19 @@ class Episode:
         """Who stands in which door at the start."""
         self.closed: set[str] = set()
         """Doors that are closed in this episode."""
+        self.changes: list[Change] = []
+        """What people do with things while it runs."""
 
     def begin(self, seed: int, scenario: str | None) -> None:
         """Place all objects for an episode and put the robots at their start."""
-        wishes = self._parse(scenario)
+        wishes = parse_scenario(scenario, self._physics.world)
         world, physics = self._physics.world, self._physics
         rng = np.random.default_rng([seed & 0x7FFFFFFF, 1])
-        self._spacing = placement.SPACINGS[wishes["spacing"]]
-        self._covers = wishes["behind"]
-        self.homes = placement.choose_homes(world, seed, rng, wishes["absent"], self._spacing.gathered)
-        self.homes.update(wishes["at"])
-        far = set(wishes["out_of_reach"])
+        self._spacing = placement.SPACINGS[wishes.spacing]
+        self._covers = wishes.behind
+        self.homes = placement.choose_homes(world, seed, rng, wishes.absent, self._spacing.gathered)
+        self.homes.update(wishes.at)
+        far = set(wishes.out_of_reach)
         for robot in (physics, *(other for other, _ in self._others)):
             robot.set_arm(robot.build.folded)
             robot.set_opening(robot.hand.stroke)
@@ -104,20 +86,21 @@ class Episode:
             if name not in far and name not in spots:
                 spots[name] = self._find_spot(name, home, spots, rng)
                 self._stand(name, spots[name])
-        for name in wishes["out_of_reach"]:
+        for name in wishes.out_of_reach:
             spots[name] = self._far_spot()
             self._stand(name, spots[name])
         self.homes = {name: spot.home for name, spot in spots.items()}
         self.present = set(spots)
         self._place_robot(rng)
         self._place_others(seed)
-        self._place_people(seed, wishes["person"])
-        self._close_doors(seed, wishes["closed"])
-        self._light(wishes["light"])
+        self._place_people(seed, wishes.person)
+        self._close_doors(seed, wishes.closed)
+        self._light(wishes.light)
         self.gripper_position = physics.hand.open_position
+        self.changes = self._plan_changes(seed, wishes)
         physics.forward()
         mujoco.mj_step(physics.model, physics.data, nstep=SETTLE_STEPS)
-        for name in wishes["in_gripper"]:
+        for name in wishes.in_gripper:
             self.put_in_gripper(name)
         physics.data.time = 0.0
 
@@ -125,68 +108,13 @@ class Episode:
         """Return the radius of an object around its upright axis [m]."""
         return self._physics.world.kinds[name].radius
 
-    def _parse(self, scenario: str | None) -> dict:
-        wishes: dict = {
-            "absent": set(),
-            "out_of_reach": [],
-            "in_gripper": [],
-            "at": {},
-            "light": "normal",
-            "spacing": "roomy",
-            "behind": {},
-            "person": {},
-            "closed": set(),
-        }
-        for part in filter(None, (p.strip() for p in (scenario or "").split(","))):
-            verb, _, value = part.partition(":")
-            if part in LIGHTS:
-                wishes["light"] = part
-            elif part in placement.SPACINGS:
-                wishes["spacing"] = part
-            elif verb == "absent":
-                wishes["absent"].add(self._known(value))
-            elif verb in ("out_of_reach", "in_gripper"):
-                wishes[verb].append(self._known(value))
-            elif verb == "at":
-                name, _, home = value.partition("@")
-                self._known_home(home)
-                wishes["at"][self._known(name)] = home
-            elif verb == "behind":
-                name, _, cover = value.partition("@")
-                wishes["behind"][self._known(name)] = self._known(cover)
-            elif verb in ("person", "closed"):
-                self._parse_doors(verb, value, wishes)
-            else:
-                raise UnknownNameError("scenario", part, SCENARIOS)
-        return wishes
-
-    def _parse_doors(self, verb: str, value: str, wishes: dict) -> None:
-        world = self._physics.world
-        if verb == "closed":
-            if value:
-                _check_name("door with an open leaf", value, world.leaves)
-            wishes["closed"].add(value)
-            return
-        name, _, door = value.partition("@")
-        _check_name("person", name, self._physics.people)
-        if door:
-            _check_name("door", door, world.doors)
-        wishes["person"][name] = door
-
     def _known(self, name: str) -> str:
         if name not in self._physics.objects:
             raise UnknownNameError("object", name, self._physics.objects)
         return name
 
-    def _known_home(self, home: str) -> None:
-        world = self._physics.world
-        homes = [s.name for s in world.surfaces] + [f"floor:{zone}" for zone in world.floor_zones]
-        if home not in homes:
-            raise UnknownNameError("home", home, homes)
-
     def _stand(self, name: str, spot: placement.Spot) -> None:
-        height = spot.support_z + self._physics.rest_height(name) + 0.001
-        self._physics.set_object(name, (spot.x, spot.y, height), spot.yaw)
+        self._physics.stand(name, spot.x, spot.y, spot.support_z, spot.yaw)
 
     def _find_spot(
         self, name: str, home: str, spots: dict[str, placement.Spot], rng: np.random.Generator
@@ -317,6 +245,34 @@ class Episode:
         for door in self.closed:
             self._physics.close_door(door)
 
+    def _plan_changes(self, seed: int, wishes: Scenario) -> list[Change]:
+        """Return what somebody does with things while the episode runs. Raises SimulationError where that cannot be."""
+        rng = np.random.default_rng([seed & 0x7FFFFFFF, 5])
+        changes = list[Change]()
+        for name, home in [*((name, None) for name in wishes.taken), *wishes.moved.items()]:
+            if name not in self._placed:
+                raise SimulationError(f"nobody can take '{name}', which is not in the episode")
+            moment = MOMENTS[int(rng.integers(len(MOMENTS)))]
+            if home is None:
+                changes.append(Change("taken", name, None, moment))
+            else:
+                changes.append(Change("moved", name, self._find_elsewhere(name, home, rng), moment))
+        return changes
+
+    def _find_elsewhere(self, name: str, home: str, rng: np.random.Generator) -> placement.Spot:
+        """Return a spot where somebody puts an object: at `home`, or else near by, in its room or the next one."""
+        here, world = self._placed[name], self._physics.world
+        others = {other: spot for other, spot in self._placed.items() if other != name}
+        try:
+            for where in [home] if home else placement.homes_near(world, here.home, rng):
+                for _ in range(placement.ATTEMPTS):
+                    spot = placement.draw_spot(world, name, where, rng)
+                    if placement.apart(world, name, spot, others, self._spacing.gap) and self._can_be_fetched(name, spot):
+                        return spot
+        finally:
+            self._stand(name, here)
+        raise SimulationError(f"no room to put '{name}' elsewhere: {home or 'all places near ' + here.home} full")
+
     def _light(self, name: str) -> None:
         strength, self.warmth = LIGHTS[name]
         model = self._physics.model
@@ -330,7 +286,7 @@ class Episode:
             raise InvalidCommandError(f"pose ({x}, {y}, {z}, {yaw}) must be finite")
         self._known(name)
         self.present.add(name)
-        self._physics.set_object(name, (x, y, z + self._physics.rest_height(name) + 0.001), yaw)
+        self._physics.stand(name, x, y, z, yaw)
         self._physics.forward()
 
     def put_in_gripper(self, name: str) -> None:
@@ -360,8 +316,3 @@ class Episode:
         physics.servo_gripper(width - 0.06, hand.force)
         self.gripper_position = hand.closed_position
         mujoco.mj_step(physics.model, physics.data, nstep=SETTLE_STEPS)
-
-
-def _check_name(what: str, name: str, known: Collection[str]) -> None:
-    if name not in known:
-        raise UnknownNameError(what, name, known)

@@ -256,6 +256,11 @@ class Physics:
         # A sleeping body wakes only when it moves.
         self.data.qvel[dof : dof + 6] = (0, 0, -0.01, 0, 0, 0)
 
+    def stand(self, name: str, x: float, y: float, z: float, yaw: float = 0.0) -> None:
+        """Stand an object on what is at height z [m], at (x, y) of map, turned by yaw [rad]."""
+        # A little above, so that it never begins inside of what it stands on.
+        self.set_object(name, (x, y, z + self.rest_height(name) + 0.001), yaw)
+
     def rest_height(self, name: str) -> float:
         """Height of the body origin above what it stands on [m]."""
         return self.world.kinds[name].half_height

@@ -6,6 +6,7 @@ One thread owns a Simulation and calls all its methods; a Scene (snapshot) may b
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import mujoco
@@ -19,6 +20,7 @@ from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.codes import NavCode
 from quartet_simulation.episode import Episode
 from quartet_simulation.errors import SimulationError
+from quartet_simulation.events import Events
 from quartet_simulation.goal import Goal
 from quartet_simulation.mobile.build import SUMMIT, RobotBuild
 from quartet_simulation.navigation.behaviours import Spin, Straight
@@ -34,7 +36,7 @@ from quartet_simulation.sensors.calibration import BodyState, CameraMounts, draw
 from quartet_simulation.sensors.cameras import Cameras
 from quartet_simulation.sensors.levels import DEFAULT_LEVEL, find_level
 from quartet_simulation.sensors.localisation import Localisation
-from quartet_simulation.truth import describe
+from quartet_simulation.truth import describe, describe_object
 from quartet_simulation.worlds import find_world
 from quartet_simulation.worlds.compile import make_spec
 
@@ -109,6 +111,7 @@ class Simulation(ArmSimulation):
         others = [(robot._physics, robot._base_checks) for robot in self.robots[1:]]
         self._episode = Episode(self._physics, self._base_checks, others)
         self._people = People(self._physics, self._robot_build.base.width / 2)
+        self._events = Events(self._physics, partial(describe_object, self._physics))
         self._world_name = name
 
     def _equip(self) -> None:
@@ -154,6 +157,7 @@ class Simulation(ArmSimulation):
             robot._octomap_cleared_at = -math.inf
         self._episode.begin(seed, scenario)
         self._people.begin(self._episode.doorways)
+        self._events.begin(self._episode.changes, self._episode.present)
         self._physics.forward()
         self._reachable = self._find_reachable()
         for robot in self.robots:
@@ -203,7 +207,9 @@ class Simulation(ArmSimulation):
                 robot._base.tick()
                 robot._arm.tick()
                 robot._gripper.tick()
-            host._people.tick([robot._physics for robot in host.robots])
+            robots = [robot._physics for robot in host.robots]
+            host._people.tick(robots)
+            host._events.tick(robots)
             host._physics.tick()
             for robot in host.robots:
                 robot._localisation.update(robot._physics.base_pose())
@@ -221,14 +227,14 @@ class Simulation(ArmSimulation):
         held = self._physics.held_object()
         seen: dict[str, tuple[float, float, float]] = {}
         gone: set[str] = set()
-        for name in self._host._episode.present:
+        marks = self._costmap.marks
+        for name in self._physics.objects:
             (ox, oy, oz), _ = self._physics.object_pose(name)
-            if math.hypot(ox - x, oy - y) > MARK_RANGE:
-                continue
-            if oz < 0.25 and name != held:
+            if oz < 0.25 and name != held and math.hypot(ox - x, oy - y) <= MARK_RANGE:
                 # Rounded, so that a rolling ball does not rebuild the map at every look.
                 seen[name] = (round(ox, 2), round(oy, 2), self._host._episode.radius(name))
-            else:
+            elif name in marks and math.dist(marks[name][:2], (x, y)) <= MARK_RANGE:
+                # Lifted, or taken away by somebody.
                 gone.add(name)
         for robot in self._host.robots:
             if robot is not self:
@@ -430,11 +436,16 @@ class Simulation(ArmSimulation):
 
     # --- scoring only -------------------------------------------------------------------------------
     def truth(self) -> dict[str, Any]:
-        """True poses, what is held, what lies on or in what, which areas no closed door bars. For scoring only."""
+        """True poses, what is held, what lies on or in what, which areas no closed door bars. For scoring only.
+
+        `happened` has what people did with things since the episode began, `to_happen` what they are still to do
+        (events.py).
+        """
         host = self._host
         others = [(robot._physics, robot._gripper) for robot in host.robots[1:]]
         told = describe(host._physics, host._episode, host._gripper, others)
-        return {**told, "reachable": list(host._reachable)}
+        events = {"happened": list(host._events.happened), "to_happen": host._events.to_happen}
+        return {**told, **events, "reachable": list(host._reachable)}
 
     def place_object(self, name: str, x: float, y: float, z: float, yaw: float = 0.0) -> None:
         """Put an object at (x, y) in map, standing on height z. Raises UnknownNameError."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from quartet_simulation.episode import Episode
@@ -42,7 +42,7 @@ def describe(
         },
         "held": held,
         "touched_by_fingers": sorted(touched["left"] | touched["right"]),
-        "objects": {name: _object(physics, name, in_hands) for name in sorted(episode.present)},
+        "objects": {name: describe_object(physics, name, in_hands) for name in sorted(episode.present)},
         "absent": sorted(set(physics.objects) - episode.present),
         "robot_in_collision": robot_touches(physics),
         "grasps": dict(gripper.grasps),
@@ -87,7 +87,8 @@ def robot_touches(physics: Physics) -> list[str]:
     return sorted(names)
 
 
-def _object(physics: Physics, name: str, held: set[str | None]) -> dict[str, Any]:
+def describe_object(physics: Physics, name: str, held: Collection[str | None] = ()) -> dict[str, Any]:
+    """Return the true state of one object, when the objects of `held` are in grippers."""
     position, (w, x, y, z) = physics.object_pose(name)
     bottom = float(position[2]) - physics.world.kinds[name].half_height
     on, inside = support_of(physics, name, name in held)

@@ -102,6 +102,30 @@ def draw_beside(world: World, name: str, home: str, placed: dict[str, Spot], rng
     return Spot(x, y, spot.support_z, float(rng.uniform(-math.pi, math.pi)), home)
 
 
+def homes_of(world: World) -> list[str]:
+    """Return all places where an object may stand: the surfaces, and the floor zones as floor:<name>."""
+    return [surface.name for surface in world.surfaces] + [f"floor:{zone}" for zone in world.floor_zones]
+
+
+def homes_near(world: World, home: str, rng: np.random.Generator) -> list[str]:
+    """Return other places in the area of `home` and in the next one, in an order that is drawn: one of both first."""
+
+    def entry(area: str) -> tuple[float, float]:
+        found = world.area(area)
+        assert found is not None
+        return found.entry[:2]
+
+    here = area_of(world, home)
+    rest = sorted({area_of(world, one) for one in homes_of(world)} - {here})
+    following = min(rest, key=lambda area: math.dist(entry(area), entry(here)), default=here)
+    areas = [here, following] if rng.random() < 0.5 else [following, here]
+    found: list[str] = []
+    for area in dict.fromkeys(areas):
+        there = [one for one in homes_of(world) if area_of(world, one) == area and one != home]
+        found += [there[number] for number in rng.permutation(len(there))]
+    return found
+
+
 def area_of(world: World, home: str) -> str:
     """Return the name of the area of a home."""
     if home.startswith("floor:"):
