@@ -9,6 +9,8 @@ from quartet_deployment import new_world, project_root, run_worlds
 
 CARTON = "unknown cracker box"
 """One that is in each of these homes, and behind which another thing may stand."""
+PARCEL, PARCELS = "parcel ", 8
+"""How the names of parcels begin, and how many there are to fill a place with."""
 PERSON = "anna"
 """Who lives in each of these homes."""
 
@@ -21,7 +23,7 @@ def furnished(like: str, folder: Path, seed: int, unknown_things: int = 0, *, ro
         folder: to write; what is in it is removed.
         seed: draws the rest, for each home differently.
         unknown_things: how many things are put there that no catalogue has, or as many as there is room for; where it
-            is not 0, PERSON lives there, too.
+            is not 0, PERSON lives there, too, and has PARCELS.
         rough: whether site.yaml tells the sizes of its objects as a person would.
 
     Raises:
@@ -36,7 +38,8 @@ def furnished(like: str, folder: Path, seed: int, unknown_things: int = 0, *, ro
         new_world(folder, like)
     drawn = Random(f"{like} {seed}").randrange(2**31)
     if unknown_things:
-        run_worlds("unknown", str(folder), "--count", str(unknown_things), "--seed", str(drawn), "--person", PERSON)
+        drawn_things = "--count", str(unknown_things), "--seed", str(drawn)
+        run_worlds("unknown", str(folder), *drawn_things, "--person", PERSON, "--parcels", str(PARCELS))
     if rough:
         write_roughly(folder / "site.yaml", drawn)
     return folder

@@ -10,12 +10,13 @@ import numpy as np
 
 from quartet_simulation.arm.collision import CollisionWorld
 from quartet_simulation.errors import InvalidCommandError, SimulationError, UnknownNameError
-from quartet_simulation.events import MOMENTS, Change
+from quartet_simulation.events import FETCHING, Change
 from quartet_simulation.physics import Physics
 from quartet_simulation.reachability import drive_in_is_free, spin_is_free, visible_share
 from quartet_simulation.scenario import LIGHTS, Scenario, parse_scenario
 from quartet_simulation.worlds import placement
 from quartet_simulation.worlds.compile import PARKING, parking_of
+from quartet_simulation.worlds.parcels import covering
 from quartet_simulation.worlds.world import area_at
 
 SETTLE_STEPS = 200
@@ -51,6 +52,7 @@ class Episode:
         self._placed: dict[str, placement.Spot] = {}
         self._spacing = placement.SPACINGS["roomy"]
         self._covers: dict[str, str] = {}
+        self._kept_free: set[str] = set()
         self.doorways: dict[str, str] = {}
         """Who stands in which door at the start."""
         self.closed: set[str] = set()
@@ -65,8 +67,12 @@ class Episode:
         rng = np.random.default_rng([seed & 0x7FFFFFFF, 1])
         self._spacing = placement.SPACINGS[wishes.spacing]
         self._covers = wishes.behind
+        self._kept_free = wishes.kept_free
         self.homes = placement.choose_homes(world, seed, rng, wishes.absent, self._spacing.gathered)
         self.homes.update(wishes.at)
+        # What could only stand on a surface that is kept free is not in the episode.
+        free = {name: self._homes_of(name, home) for name, home in self.homes.items()}
+        self.homes = {name: homes[0] for name, homes in free.items() if homes}
         far = set(wishes.out_of_reach)
         for robot in (physics, *(other for other, _ in self._others)):
             robot.set_arm(robot.build.folded)
@@ -74,7 +80,7 @@ class Episode:
         # The other robots are away while objects are placed, so that their number does not change the layout.
         for number, (other, _) in enumerate(self._others):
             other.set_base_pose(PARKING[0] + 3.0 * number, PARKING[1] - 10.0, 0.0)
-        for index, name in enumerate(world.homes):
+        for index, name in enumerate(world.objects):
             x, y = parking_of(index)
             physics.set_object(name, (x, y, physics.rest_height(name)))
         spots = self._placed = {}
@@ -125,7 +131,7 @@ class Episode:
         """
         world = self._physics.world
         beside = self._spacing.beside > 0 and rng.random() < self._spacing.beside
-        for where in (home, *(h for h in world.homes[name] if h != home)):
+        for where in self._homes_of(name, home):
             for attempt in range(placement.ATTEMPTS):
                 # Where there is no room beside the others, it stands by itself.
                 if beside and attempt < placement.ATTEMPTS / 2:
@@ -139,6 +145,13 @@ class Episode:
                 ):
                     return spot
         raise SimulationError(f"no room for '{name}' in {world.name}: {home} and its other homes are full")
+
+    def _homes_of(self, name: str, first: str | None = None) -> list[str]:
+        """Return where an object may stand in this episode, `first` before its other homes."""
+        homes = [home for home in self._physics.world.homes[name] if home != first]
+        if first is not None:
+            homes.insert(0, first)
+        return [home for home in homes if home not in self._kept_free]
 
     def _can_be_fetched(self, name: str, spot: placement.Spot) -> bool:
         physics = self._physics
@@ -158,7 +171,7 @@ class Episode:
     def _hide(self, name: str, cover: str, spots: dict[str, placement.Spot], rng: np.random.Generator) -> None:
         """Place two objects, of which `cover` hides the other from the entry of their area."""
         world, physics = self._physics.world, self._physics
-        for where in world.homes[name]:
+        for where in self._homes_of(name):
             area = world.area(placement.area_of(world, where))
             assert area is not None
             for _ in range(placement.ATTEMPTS):
@@ -252,22 +265,39 @@ class Episode:
         for name, home in [*((name, None) for name in wishes.taken), *wishes.moved.items()]:
             if name not in self._placed:
                 raise SimulationError(f"nobody can take '{name}', which is not in the episode")
-            moment = MOMENTS[int(rng.integers(len(MOMENTS)))]
+            moment = FETCHING[int(rng.integers(len(FETCHING)))]
             if home is None:
-                changes.append(Change("taken", name, None, moment))
+                changes.append(Change("taken", {name: None}, moment))
             else:
-                changes.append(Change("moved", name, self._find_elsewhere(name, home, rng), moment))
+                changes.append(Change("moved", {name: self._find_elsewhere(name, home, rng)}, moment))
+        parcels = list(self._physics.world.parcels)
+        for surface in (*wishes.full, *wishes.nearly_full):
+            for spot in self._cover(surface, len(parcels), room_for_one=surface in wishes.nearly_full):
+                name = parcels.pop(0)
+                self._stand(name, spot)
+                self.present.add(name)
+        for surface in wishes.filled:
+            spots = self._cover(surface, len(parcels))
+            changes.append(Change("filled", {parcels.pop(0): spot for spot in spots}, "under way"))
         return changes
+
+    def _cover(self, name: str, available: int, *, room_for_one: bool = False) -> list[placement.Spot]:
+        surface = self._physics.world.surface(name)
+        assert surface is not None
+        self._physics.forward()
+        return covering(self._physics, surface, available, room_for_one=room_for_one)
 
     def _find_elsewhere(self, name: str, home: str, rng: np.random.Generator) -> placement.Spot:
         """Return a spot where somebody puts an object: at `home`, or else near by, in its room or the next one."""
         here, world = self._placed[name], self._physics.world
         others = {other: spot for other, spot in self._placed.items() if other != name}
         try:
-            for where in [home] if home else placement.homes_near(world, here.home, rng):
+            near = [one for one in placement.homes_near(world, here.home, rng) if one not in self._kept_free]
+            for where in [home] if home else near:
                 for _ in range(placement.ATTEMPTS):
                     spot = placement.draw_spot(world, name, where, rng)
-                    if placement.apart(world, name, spot, others, self._spacing.gap) and self._can_be_fetched(name, spot):
+                    apart = placement.apart(world, name, spot, others, self._spacing.gap)
+                    if apart and self._can_be_fetched(name, spot):
                         return spot
         finally:
             self._stand(name, here)

@@ -1,4 +1,4 @@
-"""What people do with things while an episode runs: take one away, or put it elsewhere.
+"""What people do with things while an episode runs: take one away, put it elsewhere, or fill a place with parcels.
 
 It happens when the robot is at a certain point of its work, so that it has seen the world as it was before. Who does it
 is not to be seen.
@@ -17,27 +17,34 @@ from quartet_simulation.physics import Physics
 from quartet_simulation.worlds.compile import parking_of
 from quartet_simulation.worlds.placement import Spot
 
-Moment = Literal["base near", "hand near"]
-"""When a change happens: as a robot drives up to the thing, or as its hand comes to grasp it."""
-MOMENTS: tuple[Moment, ...] = ("base near", "hand near")
+Moment = Literal["base near", "hand near", "under way"]
+"""When a change happens: as a robot drives up to the thing, as its hand comes to grasp it, or as it carries one."""
+FETCHING: tuple[Moment, ...] = ("base near", "hand near")
+"""Moments of a robot that is about to fetch a thing."""
 NEAR_M = 1.3
 """How near the middle of a robot comes to a thing before somebody takes it [m]: nearer than it first looks from."""
 HAND_NEAR_M = 0.28
 """The same of the tool frame, whose fingertips are above the thing then [m]."""
 CLEAR_M = 0.6
 """Nobody puts a thing where the hand of a robot is as near as this [m]."""
+AWAY_M = 1.8
+"""Nobody fills a place that a robot has come so near to [m]."""
 LOOK_EVERY = 5
 """Ticks between two looks at the robots."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """Something that somebody does with a thing: where it stands afterwards, None away from the world."""
+    """Something that somebody does with things: where each stands afterwards, None away from the world."""
 
-    event: Literal["taken", "moved"]
-    name: str
-    spot: Spot | None
+    event: Literal["taken", "moved", "filled"]
+    things: dict[str, Spot | None]
     moment: Moment
+
+    @property
+    def spots(self) -> list[Spot]:
+        """Where things are put."""
+        return [spot for spot in self.things.values() if spot is not None]
 
 
 class Events:
@@ -60,8 +67,9 @@ class Events:
     def to_happen(self) -> list[dict[str, Any]]:
         """What is still to happen: event, object, and where that will stand; None: nowhere."""
         return [
-            {"event": one.event, "object": one.name, "home": None if one.spot is None else one.spot.home}
+            {"event": one.event, "object": name, "home": None if spot is None else spot.home}
             for one in self._to_happen
+            for name, spot in one.things.items()
         ]
 
     def tick(self, robots: Sequence[Physics]) -> None:
@@ -73,25 +81,34 @@ class Events:
             self._do(change)
 
     def _is_due(self, change: Change, robots: Sequence[Physics]) -> bool:
-        at, _ = self._physics.object_pose(change.name)
-        if change.moment == "base near":
-            come = any(math.dist(robot.base_pose()[:2], at[:2]) < NEAR_M for robot in robots)
-        else:
-            come = any(math.dist(_tool(robot), at) < HAND_NEAR_M for robot in robots)
-        if not come or any(change.name in touched for robot in robots for touched in robot.touched_by_pads().values()):
+        if change.moment == "under way":
+            away = all(math.dist(one.base_pose()[:2], (at.x, at.y)) > AWAY_M for at in change.spots for one in robots)
+            return away and any(robot.held_object() is not None for robot in robots)
+        touched = {name for robot in robots for names in robot.touched_by_pads().values() for name in names}
+        if touched & set(change.things) or not any(self._has_come(robot, change) for robot in robots):
             return False
-        spot = change.spot
-        return spot is None or all(math.dist(_tool(robot)[:2], (spot.x, spot.y)) > CLEAR_M for robot in robots)
+        hands = [_tool(robot)[:2] for robot in robots]
+        return all(math.dist(hand, (at.x, at.y)) > CLEAR_M for at in change.spots for hand in hands)
+
+    def _has_come(self, robot: Physics, change: Change) -> bool:
+        """Return whether a robot is as near to one of the things as the change waits for."""
+        places = [self._physics.object_pose(name)[0] for name in change.things]
+        if change.moment == "base near":
+            return any(math.dist(robot.base_pose()[:2], at[:2]) < NEAR_M for at in places)
+        return any(math.dist(_tool(robot), at) < HAND_NEAR_M for at in places)
 
     def _do(self, change: Change) -> None:
-        physics, name, spot = self._physics, change.name, change.spot
-        if spot is None:
-            self._present.discard(name)
-            physics.set_object(name, (*parking_of(list(physics.objects).index(name)), physics.rest_height(name)))
-        else:
-            physics.stand(name, spot.x, spot.y, spot.support_z, spot.yaw)
-        then = None if spot is None else self._describe(name)
-        self.happened.append({"event": change.event, "time": physics.time, "object": name, "then": then})
+        physics = self._physics
+        for name, spot in change.things.items():
+            if spot is None:
+                self._present.discard(name)
+                at = parking_of(physics.world.objects.index(name))
+                physics.set_object(name, (*at, physics.rest_height(name)))
+            else:
+                self._present.add(name)
+                physics.stand(name, spot.x, spot.y, spot.support_z, spot.yaw)
+            then = None if spot is None else self._describe(name)
+            self.happened.append({"event": change.event, "time": physics.time, "object": name, "then": then})
 
 
 def _tool(robot: Physics) -> np.ndarray:

@@ -82,9 +82,9 @@ class Physics:
         self.pads = {s: model.geom(self.name(f"{s}_pad")).id for s in ("left", "right")}
         self.tool = model.body(self.name(self.arm.tool)).id
         self.own_geoms = np.flatnonzero(self._owner_of_geom == number)
-        self.objects = {name: model.body(body_name(name)).id for name in world.homes}
-        self.object_qpos = {n: model.joint(body_name(n)).qposadr[0] for n in world.homes}
-        self.object_dof = {n: model.joint(body_name(n)).dofadr[0] for n in world.homes}
+        self.objects = {name: model.body(body_name(name)).id for name in world.objects}
+        self.object_qpos = {n: model.joint(body_name(n)).qposadr[0] for n in world.objects}
+        self.object_dof = {n: model.joint(body_name(n)).dofadr[0] for n in world.objects}
         self.people = {one.name: model.body(person_name(one.name)).id for one in world.people}
         self.leaves = {door: model.body(leaf_name(door)).id for door in world.leaves}
         self._body_of_object = {body: name for name, body in self.objects.items()}

@@ -30,6 +30,9 @@ SCENARIOS = (
     "taken:<object>",
     "moved:<object>",
     "moved:<object>@<home>",
+    "full:<surface>",
+    "nearly_full:<surface>",
+    "filled:<surface>",
 )
 
 
@@ -56,6 +59,17 @@ class Scenario:
     """Objects that somebody takes away while the robot is about to fetch them."""
     moved: dict[str, str] = field(default_factory=dict[str, str])
     """Objects that somebody puts elsewhere meanwhile, and at which home; "" for one that the seed draws."""
+    full: list[str] = field(default_factory=list[str])
+    """Surfaces that are full of parcels from the start."""
+    nearly_full: list[str] = field(default_factory=list[str])
+    """The same with room for one thing."""
+    filled: list[str] = field(default_factory=list[str])
+    """Surfaces that somebody fills with parcels while the robot is under way with something."""
+
+    @property
+    def kept_free(self) -> set[str]:
+        """Surfaces on which no things stand at the start, since parcels will."""
+        return {*self.full, *self.nearly_full, *self.filled}
 
 
 def parse_scenario(text: str | None, world: World) -> Scenario:
@@ -71,6 +85,9 @@ def parse_scenario(text: str | None, world: World) -> Scenario:
         "closed": _read_closed,
         "taken": lambda to, value, _: to.taken.append(_object(value, world)),
         "moved": _read_moved,
+        "full": lambda to, value, _: to.full.append(_surface(value, world)),
+        "nearly_full": lambda to, value, _: to.nearly_full.append(_surface(value, world)),
+        "filled": lambda to, value, _: to.filled.append(_surface(value, world)),
     }
     for part in filter(None, (p.strip() for p in (text or "").split(","))):
         verb, _, value = part.partition(":")
@@ -117,6 +134,11 @@ def _object_at(value: str, world: World) -> tuple[str, str]:
 
 def _object(name: str, world: World) -> str:
     _check_name("object", name, world.homes)
+    return name
+
+
+def _surface(name: str, world: World) -> str:
+    _check_name("surface", name, [surface.name for surface in world.surfaces])
     return name
 
 

@@ -43,7 +43,7 @@ def describe(
         "held": held,
         "touched_by_fingers": sorted(touched["left"] | touched["right"]),
         "objects": {name: describe_object(physics, name, in_hands) for name in sorted(episode.present)},
-        "absent": sorted(set(physics.objects) - episode.present),
+        "absent": sorted(set(physics.world.homes) - episode.present),
         "robot_in_collision": robot_touches(physics),
         "grasps": dict(gripper.grasps),
         "releases": dict(gripper.releases),

@@ -43,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     unknown.add_argument("folder", type=Path)
     unknown.add_argument("--count", type=int, default=4)
     unknown.add_argument("--seed", type=int, default=0, help="what they are")
+    unknown.add_argument("--parcels", type=int, default=0, help="how many parcels people have to fill a place with")
     unknown.add_argument("--person", action="append", default=[], help="name of somebody who lives there")
     show = commands.add_parser("show", help="draw a world from above")
     show.add_argument("world", help=f"{', '.join(WORLDS)}, or a folder")
@@ -73,7 +74,8 @@ def _run(given: argparse.Namespace) -> int:
     if given.command == "unknown":
         from quartet_simulation.world_tool.unknown_things import add_unknown_things
 
-        print("\n".join(add_unknown_things(given.folder, given.count, given.seed, given.person)))
+        names = add_unknown_things(given.folder, given.count, given.seed, given.person, given.parcels)
+        print("\n".join(names))
         return 0
     return _show(given.world, given.seed, given.out)
 

@@ -1,4 +1,4 @@
-"""What is in a home and the robot knows nothing of: things that are in no catalogue, and people."""
+"""What is in a home and the robot knows nothing of: things that are in no catalogue, people, their parcels."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ CARTON = "cracker box"
 """The one that is always there: other things may stand behind it."""
 
 
-def add_unknown_things(folder: Path, count: int, seed: int, people: Sequence[str] = ()) -> list[str]:
+def add_unknown_things(folder: Path, count: int, seed: int, people: Sequence[str] = (), parcels: int = 0) -> list[str]:
     """Add `count` unknown things to the world of a folder, or as many as there is room for, and return their names.
 
     site.yaml stays as it is, so it names none of them. Every second one has the colour of a thing of the catalogue.
-    `people` live there and are in the episodes whose scenario says so.
+    `people` live there, with parcels, and are in the episodes whose scenario says so.
     """
     rng = Random(seed)
     file = folder / WORLD_FILE
@@ -66,6 +66,8 @@ def add_unknown_things(folder: Path, count: int, seed: int, people: Sequence[str
     things = fields["things"]
     if people:
         fields["people"] = [*fields.get("people", []), *({"name": name} for name in people)]
+    if parcels:
+        fields["parcels"] = parcels
     while True:
         file.write_text(yaml.safe_dump({**fields, "things": [*things, *unknown]}, sort_keys=False), encoding="utf-8")
         if not unknown or _has_room(folder):

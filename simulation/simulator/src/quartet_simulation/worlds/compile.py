@@ -56,7 +56,7 @@ def make_spec(world: World, *, textures: bool = True, robots: int = 1, build: Ro
     spec.worldbody.add_camera(name="overhead", pos=(cx, cy, height), quat=(1, 0, 0, 0), fovy=45)
     world.build(spec)
     add_robots(spec, robots, build)
-    for index, name in enumerate(world.homes):
+    for index, name in enumerate(world.objects):
         add_object(spec, world.kinds[name], parking_of(index))
     for person in world.people:
         add_person(spec, person.name)

@@ -12,6 +12,7 @@ import mujoco
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.worlds.file import Door, Wall, WorldFile
 from quartet_simulation.worlds.furniture import Block
+from quartet_simulation.worlds.objects import PARCEL
 from quartet_simulation.worlds.paint import COLOURS, MATERIALS, add_materials, rgb_of
 from quartet_simulation.worlds.pieces import PaintName
 from quartet_simulation.worlds.scene import build_scene
@@ -208,6 +209,8 @@ def _things(file: WorldFile) -> Iterator[Fault]:
                 f"the gripper cannot hold '{thing.name}': it is {min(x, y):.3f} m wide where it is narrowest; valid up "
                 f"to {dim.STROKE - GRIP_ROOM:.2f} m",
             )
+        if thing.name.startswith(f"{PARCEL} "):
+            yield ("things", number, "name"), f"'{thing.name}' is a parcel's name; name it otherwise"
         for index, place in enumerate(thing.places):
             if place not in places:
                 yield (

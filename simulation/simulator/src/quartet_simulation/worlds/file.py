@@ -221,6 +221,8 @@ class WorldFile(Section):
     lights: Lights = Lights()
     things: list[Thing] = []
     people: Annotated[list[Person], Field(max_length=4)] = []
+    parcels: Annotated[int, Field(ge=0, le=12)] = 0
+    """How many parcels people have to fill a place with."""
     layouts: dict[int, dict[str, str]] = {}
     """Place of single things for some seeds."""
     start_rooms: list[Name] = []

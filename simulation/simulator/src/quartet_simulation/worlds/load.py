@@ -9,6 +9,7 @@ from quartet_simulation.errors import WorldFileError
 from quartet_simulation.worlds.faults import faults_of
 from quartet_simulation.worlds.file import Door, Room, Wall, WorldFile, hex_of
 from quartet_simulation.worlds.free_floor import FreeFloor
+from quartet_simulation.worlds.objects import PARCEL, parcel_kind
 from quartet_simulation.worlds.paint import WOODS, rgb_of
 from quartet_simulation.worlds.pieces import AnyPiece, Bin, PaintName, Pose, RoundTable, Top
 from quartet_simulation.worlds.scene import build_scene, closing_of
@@ -79,6 +80,7 @@ def make_world(file: WorldFile) -> tuple[World, list[Fault]]:
     boxes = [room.bounds() for room in file.rooms]
     bounds = min(b[0] for b in boxes), min(b[1] for b in boxes), max(b[2] for b in boxes), max(b[3] for b in boxes)
     poses = [area.entry for area in areas] + [place.approach for place in (*surfaces, *containers) if place.approach]
+    parcels = tuple(f"{PARCEL} {number + 1}" for number in range(file.parcels))
     parking = file.parking or floor.aside([pose[:2] for pose in poses])
     world = World(
         name=file.name,
@@ -94,7 +96,8 @@ def make_world(file: WorldFile) -> tuple[World, list[Fault]]:
             if room.floor_zone is not None
         },
         homes={thing.name: tuple(thing.places) for thing in file.things},
-        kinds={thing.name: thing.kind(file.colours) for thing in file.things},
+        kinds={thing.name: thing.kind(file.colours) for thing in file.things}
+        | {name: parcel_kind(name) for name in parcels},
         start_areas=tuple(file.start_rooms) or tuple(area.name for area in areas),
         fixed=file.layouts,
         far_spot=_far_spot(file, surfaces),
@@ -106,6 +109,7 @@ def make_world(file: WorldFile) -> tuple[World, list[Fault]]:
         parking=tuple(_pose(pose) for pose in parking),
         doors={door.name: _doorway(file, door) for door in file.doors if door.leaf != "closed"},
         leaves={door.name: closing_of(door, _wall(file, door)) for door in file.doors if door.leaf == "open"},
+        parcels=parcels,
         people=tuple(PersonInfo(one.name, one.door, one.leaves_after) for one in file.people),
     )
     return world, faults

@@ -74,6 +74,15 @@ def _box(
     return ObjectKind(name, "box", size, rgb, mass, colours, aliases, parts)
 
 
+PARCEL, PARCEL_SIZE = "parcel", (0.30, 0.20, 0.16)
+"""How the names of parcels begin, and their size [m]: too wide for the gripper."""
+
+
+def parcel_kind(name: str) -> ObjectKind:
+    """Return a parcel: a box of cardboard."""
+    return _box(name, PARCEL_SIZE, (0.71, 0.55, 0.37), 0.8, ("brown",))
+
+
 CATALOGUE: dict[str, ObjectKind] = {
     kind.name: kind
     for kind in (

@@ -109,6 +109,13 @@ class World:
     leaves: dict[str, float] = field(default_factory=dict)
     """By how much the leaf of a door turns until it is closed, for each with an open leaf [rad]."""
     people: tuple[PersonInfo, ...] = ()
+    parcels: tuple[str, ...] = ()
+    """What people fill places with, where a scenario says so; otherwise they are away."""
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """Names of all that can be moved: the objects of `homes`, then the parcels."""
+        return (*self.homes, *self.parcels)
 
     def surface(self, name: str) -> SurfaceInfo | None:
         """Return the surface of a name, None where there is none."""

@@ -1,0 +1,145 @@
+"""Episodes of the home suite in which somebody changes the world while the robot works, and how they are scored."""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quartet_benchmarks.errors import OptionError, UnfitPlacementError
+from quartet_benchmarks.home.disturbances import DISTURBANCES, as_it_happened
+from quartet_benchmarks.home.harm import harm_of
+from quartet_benchmarks.home.homes import furnished
+from quartet_benchmarks.home.suite import fitting, set_up
+from quartet_benchmarks.home.templates import TEMPLATES, Template
+from quartet_benchmarks.home.tiers import find_tier, of_kinds
+from quartet_benchmarks.home.world import Goal
+from quartet_simulation.errors import SimulationError
+from quartet_simulation.simulation import Simulation
+from quartet_site import SiteFile, load_site
+
+
+class World:
+    """The scoring interface without HTTP."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = str(folder)
+        self.sim = Simulation(self.folder, 0, sensors="clean")
+
+    def reset(self, seed: int, scenario: str = "") -> dict[str, Any]:
+        try:
+            self.sim.reset(self.folder, seed, scenario or None)
+        except SimulationError as error:
+            raise UnfitPlacementError(str(error)) from error
+        return self.sim.truth()
+
+    def truth(self) -> dict[str, Any]:
+        return self.sim.truth()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return furnished("home", tmp_path_factory.mktemp("worlds") / "home", 5, 4)
+
+
+@pytest.fixture(scope="module")
+def world(folder: Path) -> Iterator[World]:
+    made = World(folder)
+    yield made
+    made.sim.close()
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> SiteFile:
+    return load_site(folder / "site.yaml")
+
+
+def begin(name: str, world: World, site: SiteFile, seed: int = 811) -> tuple[int, Any, dict[str, Any]]:
+    """Return seed, episode and ground truth of one in which no door is closed."""
+    template = next(one for one in DISTURBANCES if one.name == name)
+    tier = replace(find_tier("normal"), closed_share=0.0)
+    return set_up(template, seed, site, world, frozenset(), tier)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("template", DISTURBANCES, ids=lambda template: template.name)
+@pytest.mark.parametrize("seed", [811, 812])
+def test_a_disturbed_episode_is_set_up_in_the_world(
+    template: Template, seed: int, world: World, site: SiteFile
+) -> None:
+    used, episode, truth = begin(template.name, world, site, seed)
+    assert episode.template == template.name
+    assert not any(goal.met(truth) for goal in episode.goals)
+    assert episode.feasible == (not episode.right_codes)
+    again = begin(template.name, world, site, seed)
+    assert again[:2] == (used, episode)
+
+
+def test_a_thing_that_nobody_took_is_to_be_fetched(world: World, site: SiteFile) -> None:
+    _, episode, truth = begin("object is taken away", world, site)
+    name = episode.goals[0].object
+    assert truth["to_happen"] == [{"event": "taken", "object": name, "home": None}]
+    assert (episode.feasible, episode.right_codes) == (False, {"NAV_TARGET_NOT_VISIBLE", "PICK_SEG_MISSED"})
+    undone = as_it_happened(episode, world.truth())
+    assert (undone.feasible, undone.right_codes) == (True, frozenset())
+    taken = {"event": "taken", "object": name, "time": 3.0, "then": None}
+    assert as_it_happened(episode, truth | {"happened": [taken]}) == episode
+    usual = replace(episode, undone_by="", feasible=True)
+    assert as_it_happened(usual, world.truth()) == usual
+
+
+def test_nobody_puts_a_thing_where_the_robot_is_to_bring_it(world: World, site: SiteFile) -> None:
+    for seed in range(6):
+        _, episode, truth = begin("object is put elsewhere", world, site, seed)
+        (change,) = truth["to_happen"]
+        assert change["object"] == episode.goals[0].object
+        assert change["home"] != episode.goals[0].target
+
+
+def test_what_somebody_did_is_no_harm_of_the_robot(world: World) -> None:
+    before = world.reset(3)
+    objects = before["objects"]
+    after = copy.deepcopy(before)
+    del after["objects"]["red cup"]
+    after["objects"]["blue mug"] |= {"position": [1.0, 1.0, 0.5], "on": "desk"}
+    after["objects"]["parcel 1"] = {**objects["red cup"], "on": "desk"}
+    assert len(harm_of(before, after, []).displaced) == 2
+    after["happened"] = [
+        {"event": "taken", "time": 1.0, "object": "red cup", "then": None},
+        {"event": "moved", "time": 2.0, "object": "blue mug", "then": dict(after["objects"]["blue mug"])},
+        {"event": "moved", "time": 2.0, "object": "parcel 1", "then": dict(after["objects"]["parcel 1"])},
+    ]
+    assert not harm_of(before, after, [])
+    after["objects"]["blue mug"]["position"] = [1.2, 1.0, 0.5]
+    after["objects"]["parcel 1"]["upright"] = False
+    harm = harm_of(before, after, [])
+    assert harm.displaced == ["blue mug moved by 0.20 m"]
+    assert harm.toppled == ["parcel 1 was pushed over"]
+
+
+def test_disturbed_episodes_are_drawn_beside_the_others() -> None:
+    normal, easy = find_tier("normal"), find_tier("easy")
+    drawn = [normal.templates(index, 30_000 + index) for index in range(200)]
+    firsts = [templates[0] for templates in drawn]
+    disturbed = [template for template in firsts if template in DISTURBANCES]
+    assert 25 <= len(disturbed) <= 55
+    assert {template.name for template in disturbed} == {template.name for template in DISTURBANCES}
+    for index, templates in enumerate(drawn):
+        usual = [one for one in templates if one in TEMPLATES]
+        assert usual == [*TEMPLATES[index % len(TEMPLATES) :], *TEMPLATES[: index % len(TEMPLATES)]]
+        assert easy.templates(index, index) == usual, "the easy tier stays what it was"
+
+
+def test_some_kinds_may_be_played_alone(world: World, site: SiteFile) -> None:
+    tier = of_kinds(find_tier("normal"), ["object is put elsewhere", "table to floor"])
+    kinds = [fitting(index, 900 + index, site, world, tier=tier)[1].template for index in range(4)]  # type: ignore[arg-type]
+    assert set(kinds) == {"object is put elsewhere", "table to floor"}
+    assert kinds[:2] == kinds[2:]
+    with pytest.raises(OptionError, match="kind: there is no 'earthquake'; valid: counter to surface"):
+        of_kinds(find_tier("normal"), ["earthquake"])
+    assert of_kinds(find_tier("easy"), []) == find_tier("easy")
+
+
+def test_a_goal_whose_thing_was_taken_is_not_met(world: World) -> None:
+    assert not Goal("red cup", "on", "desk").met({"objects": {}})
