@@ -4,6 +4,7 @@ import copy
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from quartet_benchmarks.errors import OptionError, UnfitPlacementError
 from quartet_benchmarks.home.disturbances import DISTURBANCES, as_it_happened
 from quartet_benchmarks.home.harm import harm_of
-from quartet_benchmarks.home.homes import furnished
+from quartet_benchmarks.home.homes import WALKER, furnished
 from quartet_benchmarks.home.suite import fitting, set_up
 from quartet_benchmarks.home.templates import TEMPLATES, Template
 from quartet_benchmarks.home.tiers import find_tier, of_kinds
@@ -143,3 +144,20 @@ def test_some_kinds_may_be_played_alone(world: World, site: SiteFile) -> None:
 
 def test_a_goal_whose_thing_was_taken_is_not_met(world: World) -> None:
     assert not Goal("red cup", "on", "desk").met({"objects": {}})
+
+
+def test_somebody_walks_about_in_some_episodes(world: World, site: SiteFile) -> None:
+    template = next(one for one in TEMPLATES if one.name == "table to surface")
+    walking = replace(find_tier("normal"), walks_share=1.0)
+    used, episode, truth = set_up(template, 811, site, world, frozenset(), walking)  # type: ignore[arg-type]
+    start = truth["people"][WALKER]
+    assert max(start) < 50
+    world.sim.step(15.0)
+    assert world.truth()["people"][WALKER] != start
+    still = replace(walking, walks_share=0.0)
+    again = set_up(template, 811, site, world, frozenset(), still)  # type: ignore[arg-type]
+    assert (again[0], again[1]) == (used, episode), "nothing else is drawn otherwise"
+    assert again[2]["objects"] == truth["objects"]
+    assert min(again[2]["people"][WALKER]) > 50
+    drawn = [find_tier("hard").scenario("", Random(seed), [], Random(f"walks {seed}"))[0] for seed in range(100)]
+    assert 25 <= sum(f"walks:{WALKER}" in scenario for scenario in drawn) <= 55

@@ -127,7 +127,7 @@ def test_a_place_that_cannot_be_filled_is_refused(home, surface, why):
 def test_a_round_table_cannot_be_filled(tmp_path):
     (tmp_path / "world.yaml").write_text((FILES / "flat.yaml").read_text() + "\nparcels: 12\n")
     sim = Simulation(str(tmp_path), 0, sensors="clean")
-    with pytest.raises(SimulationError, match="'round table' of .* cannot be filled: it is round"):
+    with pytest.raises(SimulationError, match=r"'round table' of .* cannot be filled: it is round"):
         sim.reset(None, 0, "full:round table")
     sim.close()
 

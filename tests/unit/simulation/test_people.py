@@ -5,7 +5,7 @@ import math
 import pytest
 
 from quartet_simulation.codes import NavCode
-from quartet_simulation.errors import UnknownNameError, WorldFileError
+from quartet_simulation.errors import SimulationError, UnknownNameError, WorldFileError
 from quartet_simulation.navigation.costmap import PERSON_MARK
 from quartet_simulation.navigation.planner import PathPlanner
 from quartet_simulation.simulation import Simulation
@@ -13,6 +13,7 @@ from quartet_simulation.world_tool.generate import generate
 from quartet_simulation.worlds import FILES
 from quartet_simulation.worlds.load import load_world
 from quartet_simulation.worlds.person import AWAY
+from quartet_simulation.worlds.world import area_at
 
 PEOPLE = """
 people:
@@ -163,3 +164,108 @@ def test_a_person_in_a_door_that_is_not_there_is_a_fault(tmp_path):
     assert "people[0].door" in str(caught.value) or "people" in str(caught.value)
     assert "there is no door 'attic door' that is open; valid: kitchen door" in str(caught.value)
     assert "'anna' is there twice" in str(caught.value)
+
+
+WALKING = """
+people:
+- {name: anna, walks: [[1.2, 0.9], [6.4, 2.3]], speed: 0.8}
+- {name: ben}
+"""
+
+
+@pytest.fixture(scope="module")
+def lively(tmp_path_factory) -> Simulation:
+    folder = tmp_path_factory.mktemp("lively")
+    (folder / "world.yaml").write_text((FILES / "flat.yaml").read_text() + WALKING)
+    sim = Simulation(str(folder), 0)
+    yield sim
+    sim.close()
+
+
+def way_of(sim: Simulation, name: str, duration_s: float) -> list[tuple[float, float]]:
+    """Return where a person is every 0.1 s."""
+    places = []
+    for _ in range(round(duration_s / 0.1)):
+        sim.step(0.1)
+        places.append(tuple(sim.truth()["people"][name]))
+    return places
+
+
+def test_somebody_walks_to_and_fro_between_the_points_of_the_file(lively):
+    lively.reset(None, 0)
+    lively.put_robot(8.2, 3.3, math.pi)
+    places = way_of(lively, "anna", 40.0)
+    for point in ((1.2, 0.9), (6.4, 2.3)):
+        assert min(math.dist(place, point) for place in places) < 0.1, point
+    # Over a second each, since a way has corners.
+    steps = [math.dist(a, b) for a, b in zip(places, places[10:], strict=False)]
+    assert sorted(steps)[-20] == pytest.approx(0.8, abs=0.08)
+    assert lively.truth()["people"]["ben"][0] > 50
+    assert lively.truth()["fixed_contacts"] == []
+
+
+def test_where_somebody_walks_is_drawn_by_the_seed(lively):
+    seen = set()
+    for seed in range(6):
+        lively.reset(None, seed, "walks:ben")
+        ben = next(one for one in lively._people._people if one.info.name == "ben")
+        assert 0.5 <= ben.speed <= 1.0
+        areas = {area_at(lively.world, *stop) for stop in ben.stops}
+        assert len(areas) == len(ben.stops) == 2
+        assert None not in areas
+        seen.add((*ben.stops, ben.speed))
+        lively.reset(None, seed, "walks:ben")
+        assert (*ben.stops, ben.speed) in seen
+    assert len(seen) == 6
+
+
+def test_a_robot_gets_about_among_people_who_walk_and_touches_nobody(lively, hands):
+    arrived, walked = 0, 0.0
+    for seed in range(4):
+        lively.reset(None, seed, "packed,walks:ben")
+        for name in ("kitchen", "living room", "kitchen"):
+            before = lively.truth()["people"]["anna"]
+            goal = hands(lively).drive_to(*lively.world.area(name).entry)
+            # Where two people stand in its way for 20 s it gives up.
+            assert goal.status == "SUCCEEDED" or lively.time - goal.started_at > 20, goal.error_text
+            arrived += goal.status == "SUCCEEDED"
+            walked += math.dist(lively.truth()["people"]["anna"], before)
+        assert lively.truth()["person_contacts"] == []
+    assert arrived >= 10
+    assert walked > 10.0
+
+
+def test_who_meets_a_robot_that_waits_turns_round(lively):
+    """They would wait for each other for ever."""
+    lively.reset(None, 0)
+    door = lively.world.doors["kitchen door"]
+    anna = next(one for one in lively._people._people if one.info.name == "anna")
+    lively.put_robot(door[0] + 0.3, door[1], math.pi)
+    towards = [stop for _ in range(400) if not lively.step(0.1) for stop in [anna.stops[0]]]
+    assert len(set(towards)) == 2
+    assert lively.truth()["person_contacts"] == []
+
+
+def test_nobody_walks_through_a_closed_door(tmp_path):
+    (tmp_path / "world.yaml").write_text((FILES / "flat.yaml").read_text() + WALKING)
+    sim = Simulation(str(tmp_path), 0, scenario="closed:kitchen door")
+    x = sim.world.doors["kitchen door"][0]
+    assert {place[0] < x for place in way_of(sim, "anna", 30.0)} == {True}
+    sim.close()
+
+
+def test_a_walk_that_cannot_be_is_a_fault(tmp_path):
+    people = "people:\n- {name: anna, door: kitchen door, walks: [[1, 1]]}\n- {name: ben, walks: [[1, 1], [50, 1]]}\n"
+    (tmp_path / "world.yaml").write_text((FILES / "flat.yaml").read_text() + people)
+    with pytest.raises(WorldFileError) as caught:
+        load_world(tmp_path)
+    assert "'anna' stands in a door or walks about; leave one of both out" in str(caught.value)
+    assert "'anna' walks between points: name two or more" in str(caught.value)
+    assert "(50.0, 1.0) is in none of the rooms" in str(caught.value)
+
+
+def test_nobody_walks_to_where_something_stands(tmp_path):
+    people = "people:\n- {name: anna, walks: [[1.0, 3.6], [2.0, 2.0]]}\n"
+    (tmp_path / "world.yaml").write_text((FILES / "flat.yaml").read_text() + people)
+    with pytest.raises(SimulationError, match=r"'anna' cannot walk to \(1.00, 3.60\) in flat: something stands there"):
+        Simulation(str(tmp_path), 0)

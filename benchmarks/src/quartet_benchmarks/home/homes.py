@@ -11,8 +11,8 @@ CARTON = "unknown cracker box"
 """One that is in each of these homes, and behind which another thing may stand."""
 PARCEL, PARCELS = "parcel ", 8
 """How the names of parcels begin, and how many there are to fill a place with."""
-PERSON = "anna"
-"""Who lives in each of these homes."""
+PERSON, WALKER = "anna", "ben"
+"""Who live in each of these homes: one may stand in a doorway, the other walk about."""
 
 
 def furnished(like: str, folder: Path, seed: int, unknown_things: int = 0, *, rough: bool = False) -> Path:
@@ -23,7 +23,7 @@ def furnished(like: str, folder: Path, seed: int, unknown_things: int = 0, *, ro
         folder: to write; what is in it is removed.
         seed: draws the rest, for each home differently.
         unknown_things: how many things are put there that no catalogue has, or as many as there is room for; where it
-            is not 0, PERSON lives there, too, and has PARCELS.
+            is not 0, PERSON and WALKER live there, too, and have PARCELS.
         rough: whether site.yaml tells the sizes of its objects as a person would.
 
     Raises:
@@ -39,7 +39,9 @@ def furnished(like: str, folder: Path, seed: int, unknown_things: int = 0, *, ro
     drawn = Random(f"{like} {seed}").randrange(2**31)
     if unknown_things:
         drawn_things = "--count", str(unknown_things), "--seed", str(drawn)
-        run_worlds("unknown", str(folder), *drawn_things, "--person", PERSON, "--parcels", str(PARCELS))
+        run_worlds(
+            "unknown", str(folder), *drawn_things, "--person", PERSON, "--person", WALKER, "--parcels", str(PARCELS)
+        )
     if rough:
         write_roughly(folder / "site.yaml", drawn)
     return folder

@@ -34,7 +34,7 @@ class Outcome:
     number: int = 1
     """Its number among all episodes of the run, from 1, also where episodes before it were not played."""
     people: bool = False
-    """Whether somebody stood in a doorway at the start."""
+    """Whether somebody stood in a doorway at the start, or walked about."""
     broke_down: bool = False
     """Whether a process died or did not answer, so that nobody knows how the task ended; it counts as failed."""
 

@@ -203,7 +203,7 @@ def set_up(
         tried = seed + attempt * 1_000_003
         rng = Random(tried)
         try:
-            scenario, hidden = tier.scenario(template.scenario(rng, choice), rng, names)
+            scenario, hidden = tier.scenario(template.scenario(rng, choice), rng, names, Random(f"walks {tried}"))
             truth = world.reset(tried, scenario)
             seen = {**truth, "objects": {name: thing for name, thing in truth["objects"].items() if name in names}}
             seen["absent"] = [name for name in truth["absent"] if name in names]

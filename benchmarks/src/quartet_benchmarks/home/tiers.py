@@ -6,7 +6,7 @@ from random import Random
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.home.disturbances import DISTURBANCES
-from quartet_benchmarks.home.homes import CARTON, PERSON
+from quartet_benchmarks.home.homes import CARTON, PERSON, WALKER
 from quartet_benchmarks.home.templates import TEMPLATES, Template
 
 ALL_TEMPLATES = (*TEMPLATES, *DISTURBANCES)
@@ -42,6 +42,8 @@ class Tier:
     """Share of the episodes in which a thing stands behind a carton."""
     people_share: float = 0.0
     """Share of the episodes in which somebody stands in a doorway, for a while after the robot has come near."""
+    walks_share: float = 0.0
+    """Share of the episodes in which somebody walks about."""
     closed_share: float = 0.0
     """Share of the episodes in which a door with a leaf is closed."""
     disturbed_share: float = 0.0
@@ -83,13 +85,16 @@ class Tier:
             return [rng.choice(DISTURBANCES), *usual]
         return usual
 
-    def scenario(self, wanted: str, rng: Random, names: Sequence[str]) -> tuple[str, str | None]:
+    def scenario(
+        self, wanted: str, rng: Random, names: Sequence[str], walks: Random | None = None
+    ) -> tuple[str, str | None]:
         """Return the scenario for the reset of the simulation, and the object that it hides, if there is one.
 
         Args:
             wanted: scenario of the episode's template, such as "absent:red cup"; may be empty.
             rng: draws the light, what is hidden, whether somebody stands in a doorway and whether a door is closed.
             names: objects of the catalogue that may be hidden.
+            walks: draws whether somebody walks about, so that `rng` draws what it did before people walked.
         """
         parts = [wanted, self.spacing, rng.choice(self.lights) if self.lights else ""]
         hidden = None
@@ -101,10 +106,12 @@ class Tier:
             parts.append(f"person:{PERSON}")
         if self.closed_share and rng.random() < self.closed_share:
             parts.append("closed")
+        if walks is not None and walks.random() < self.walks_share:
+            parts.append(f"walks:{WALKER}")
         return ",".join(filter(None, parts)), hidden
 
 
-IN_NO_TIER = "people who walk about, things on or in other things, under furniture or at an edge"
+IN_NO_TIER = "things on or in other things, under furniture or at an edge"
 TIERS = {
     tier.name: tier
     for tier in (
@@ -125,6 +132,7 @@ TIERS = {
             spacing="packed",
             unknown_things=4,
             people_share=0.4,
+            walks_share=0.25,
             closed_share=0.15,
             disturbed_share=0.2,
             reworded=True,
@@ -141,6 +149,7 @@ TIERS = {
             unknown_things=6,
             hidden_share=0.5,
             people_share=0.6,
+            walks_share=0.4,
             closed_share=0.2,
             disturbed_share=0.3,
             reworded=True,

@@ -30,7 +30,8 @@ class Episode:
     """Sets the world up for a seed and a scenario.
 
     scenario.py has what a scenario may ask for. Each kind of draw has a random stream of its own, so that one does not
-    change what the others draw: 1 things and the first robot, 2 other robots, 3 people, 4 doors, 5 what happens to things.
+    change what the others draw: 1 things and the first robot, 2 other robots, 3 people in doors, 4 doors, 5 what
+    happens to things, 6 where people walk.
     """
 
     def __init__(
@@ -55,6 +56,8 @@ class Episode:
         self._kept_free: set[str] = set()
         self.doorways: dict[str, str] = {}
         """Who stands in which door at the start."""
+        self.walkers: set[str] = set()
+        """Who walks about."""
         self.closed: set[str] = set()
         """Doors that are closed in this episode."""
         self.changes: list[Change] = []
@@ -100,6 +103,7 @@ class Episode:
         self._place_robot(rng)
         self._place_others(seed)
         self._place_people(seed, wishes.person)
+        self.walkers = {one.name for one in world.people if one.walks} | wishes.walks
         self._close_doors(seed, wishes.closed)
         self._light(wishes.light)
         self.gripper_position = physics.hand.open_position

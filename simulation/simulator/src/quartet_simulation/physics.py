@@ -86,6 +86,10 @@ class Physics:
         self.object_qpos = {n: model.joint(body_name(n)).qposadr[0] for n in world.objects}
         self.object_dof = {n: model.joint(body_name(n)).dofadr[0] for n in world.objects}
         self.people = {one.name: model.body(person_name(one.name)).id for one in world.people}
+        self.person_qpos = {
+            one.name: [int(model.joint(f"{person_name(one.name)} {axis}").qposadr[0]) for axis in "xy"]
+            for one in world.people
+        }
         self.leaves = {door: model.body(leaf_name(door)).id for door in world.leaves}
         self._body_of_object = {body: name for name, body in self.objects.items()}
 
@@ -268,8 +272,8 @@ class Physics:
     # --- people ---------------------------------------------------------------------------------
     def person_at(self, name: str) -> tuple[float, float]:
         """Where a person is on the map (x, y) [m]."""
-        x, y, _ = self.data.xpos[self.people[name]]
-        return float(x), float(y)
+        x, y = (float(self.data.qpos[i]) + away for i, away in zip(self.person_qpos[name], AWAY, strict=True))
+        return x, y
 
     def set_person(self, name: str, x: float, y: float, velocity: tuple[float, float] = (0.0, 0.0)) -> None:
         """Put a person at a point of the map [m], who moves on with a velocity [m/s]."""

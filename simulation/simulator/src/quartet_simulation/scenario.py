@@ -25,6 +25,7 @@ SCENARIOS = (
     "behind:<object>@<object>",
     "person:<person>",
     "person:<person>@<door>",
+    "walks:<person>",
     "closed",
     "closed:<door>",
     "taken:<object>",
@@ -53,6 +54,8 @@ class Scenario:
     """Objects that are hidden from the entry of their area, and by which other one."""
     person: dict[str, str] = field(default_factory=dict[str, str])
     """Who stands in which door at the start; "" for a door that the seed draws."""
+    walks: set[str] = field(default_factory=set[str])
+    """Who walks about."""
     closed: set[str] = field(default_factory=set[str])
     """Closed doors; "" for one that the seed draws."""
     taken: list[str] = field(default_factory=list[str])
@@ -82,6 +85,7 @@ def parse_scenario(text: str | None, world: World) -> Scenario:
         "at": lambda to, value, _: to.at.update([_object_at(value, world)]),
         "behind": _read_behind,
         "person": _read_person,
+        "walks": _read_walks,
         "closed": _read_closed,
         "taken": lambda to, value, _: to.taken.append(_object(value, world)),
         "moved": _read_moved,
@@ -113,6 +117,11 @@ def _read_person(to: Scenario, value: str, world: World) -> None:
     if door:
         _check_name("door", door, world.doors)
     to.person[name] = door
+
+
+def _read_walks(to: Scenario, value: str, world: World) -> None:
+    _check_name("person", value, [one.name for one in world.people])
+    to.walks.add(value)
 
 
 def _read_closed(to: Scenario, value: str, world: World) -> None:

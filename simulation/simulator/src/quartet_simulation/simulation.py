@@ -24,7 +24,15 @@ from quartet_simulation.events import Events
 from quartet_simulation.goal import Goal
 from quartet_simulation.mobile.build import SUMMIT, RobotBuild
 from quartet_simulation.navigation.behaviours import Spin, Straight
-from quartet_simulation.navigation.costmap import OTHER_ROBOT, PERSON, PERSON_MARK, RESOLUTION, Costmap
+from quartet_simulation.navigation.costmap import (
+    LEAF_MARK,
+    LEAF_MARKS,
+    OTHER_ROBOT,
+    PERSON,
+    PERSON_MARK,
+    RESOLUTION,
+    Costmap,
+)
 from quartet_simulation.navigation.driver import BaseDriver
 from quartet_simulation.navigation.navigate import Navigate
 from quartet_simulation.navigation.planner import PathPlanner
@@ -43,8 +51,6 @@ from quartet_simulation.worlds.compile import make_spec
 MARK_RANGE = 4.0
 """Objects on the floor within this distance are seen by the laser and marked in the costmap [m]."""
 MARK_EVERY = 50
-LEAF_MARK, LEAF_MARKS = 0.08, 9
-"""Radius of a mark of a closed door in the costmap [m], and how many it has along its leaf."""
 BODY_MIDDLE, BODY_SIDES = (0.0, 0.07, -0.07), (0.15, -0.15)
 """How far beside a person's middle beams go that meet them [m]; the first also with one leg behind the other."""
 PLANNER_ID = "GridBased"
@@ -156,7 +162,7 @@ class Simulation(ArmSimulation):
             robot.set_scene_objects(SceneObjects())
             robot._octomap_cleared_at = -math.inf
         self._episode.begin(seed, scenario)
-        self._people.begin(self._episode.doorways)
+        self._people.begin(self._episode, seed, [robot._physics for robot in self.robots])
         self._events.begin(self._episode.changes, self._episode.present)
         self._physics.forward()
         self._reachable = self._find_reachable()
@@ -216,10 +222,12 @@ class Simulation(ArmSimulation):
                 if robot._physics.ticks % MARK_EVERY == 0:
                     robot._mark_obstacles()
 
-    def _out_of_sight(self) -> list[Physics]:
-        """Return the other robots that are not in the costmap of this one."""
-        marks = self._costmap.marks
-        return [robot._physics for robot in self._host.robots if robot is not self and robot._mark not in marks]
+    def _out_of_sight(self) -> list[int]:
+        """Return where qpos has the x of the other robots and people who are not in the costmap of this one."""
+        marks, physics = self._costmap.marks, self._physics
+        robots = [one._physics for one in self._host.robots if one is not self and one._mark not in marks]
+        unseen = [name for name in physics.people if f"{PERSON}{name}" not in marks]
+        return [*(int(robot.base_qpos[0]) for robot in robots), *(physics.person_qpos[name][0] for name in unseen)]
 
     def _mark_obstacles(self) -> None:
         """What stands on the floor near the robot enters the costmap; what has gone from there leaves it."""

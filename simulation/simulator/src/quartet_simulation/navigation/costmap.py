@@ -19,6 +19,8 @@ OTHER_ROBOT, PERSON = "robot:", "person:"
 """How the keys of marks begin that are other robots, and people."""
 PERSON_MARK = 0.35
 """Radius of a person in the costmap: a body, and a step [m]."""
+LEAF_MARK, LEAF_MARKS = 0.08, 9
+"""Radius of a mark of a closed door [m], and how many it has along its leaf."""
 MARGIN = 0.04
 """Free space on each side of the body that a path must leave [m]."""
 

@@ -29,7 +29,7 @@ ROUNDING = 1e-4
 NEAREST = -0.010
 """A robot that has come so much nearer to something than it may be [m] does not go along it any more, but away."""
 ELSEWHERE = 1000.0
-"""How far away a robot is put that another one does not see [m]."""
+"""How far away another robot or a person is put whom this one does not see [m]."""
 FORESEEN = 0.05
 """Time between two poses of a motion that is looked at beforehand [s]."""
 
@@ -52,7 +52,7 @@ class BaseDriver:
         costmap: Costmap,
         checks: CollisionWorld,
         held: Callable[[], str | None],
-        out_of_sight: Callable[[], Sequence[Physics]] = tuple,
+        out_of_sight: Callable[[], Sequence[int]] = tuple,
     ) -> None:
         self.physics = physics
         self.base = physics.build.base
@@ -168,8 +168,8 @@ class BaseDriver:
         """Would the robot, its arm as it is now, stand free at `pose` in map, as far as it sees?"""
         self._loaded_at = -1
         known = self.physics.data.qpos.copy()
-        for other in self._out_of_sight():
-            known[other.base_qpos[0]] += ELSEWHERE
+        for along_x in self._out_of_sight():
+            known[along_x] += ELSEWHERE
         self._checks.load(known)
         self._checks.attach(self._held())
         self._checks.set_base(*pose)

@@ -130,7 +130,9 @@ class Navigate:
             self._progress = (now, pose)
             return True
         if driver.costmap.others_near and self._recoveries < MAX_RECOVERIES:
-            # As Nav2's recovery Wait: another robot, or a person, may be gone by then.
+            # As Nav2's recoveries clear the costmaps and wait: another robot, or a person, may be gone by then, and
+            # from where they were seen some time ago as well.
+            driver.costmap.clear()
             self._recoveries += 1
             self._wait_until = now + WAIT_S
         else:

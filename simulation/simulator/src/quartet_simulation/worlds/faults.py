@@ -111,6 +111,13 @@ def _people(file: WorldFile) -> Iterator[Fault]:
         if person.door is not None and person.door not in doors:
             valid = ", ".join(doors) or "none"
             yield ("people", number, "door"), f"there is no door '{person.door}' that is open; valid: {valid}"
+        if person.walks and person.door is not None:
+            yield ("people", number, "walks"), f"'{person.name}' stands in a door or walks about; leave one of both out"
+        if len(person.walks) == 1:
+            yield ("people", number, "walks"), f"'{person.name}' walks between points: name two or more"
+        for index, (x, y) in enumerate(person.walks):
+            if file.room_of(x, y) is None:
+                yield ("people", number, "walks", index), f"({x}, {y}) is in none of the rooms"
 
 
 def _side_without_room(file: WorldFile, door: Door, wall: Wall) -> str | None:

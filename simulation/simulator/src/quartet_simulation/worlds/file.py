@@ -183,13 +183,17 @@ def hex_of(rgb: tuple[float, ...]) -> str:
 
 
 class Person(Section):
-    """Somebody who stands in a doorway and goes aside a while after the robot has come near."""
+    """Somebody who stands in a doorway and goes aside a while after the robot has come near, or who walks about."""
 
     name: Name
     door: Name | None = None
     """Where they stand in each episode; without it, in episodes whose scenario says so."""
     leaves_after: Annotated[float, Field(ge=0, le=3600)] = 10.0
     """Time from when the robot is near until they go [s of world time]."""
+    walks: list[Point] = []
+    """Where they walk to in each episode, one after the other and from the first again [m]; else as a scenario says."""
+    speed: Annotated[float, Field(ge=0.3, le=1.5)] | None = None
+    """How fast they walk [m/s]; None: 0.6 aside, and 0.5 to 1.0 about, as the seed draws."""
 
 
 class FarSpot(Section):

@@ -110,7 +110,9 @@ def make_world(file: WorldFile) -> tuple[World, list[Fault]]:
         doors={door.name: _doorway(file, door) for door in file.doors if door.leaf != "closed"},
         leaves={door.name: closing_of(door, _wall(file, door)) for door in file.doors if door.leaf == "open"},
         parcels=parcels,
-        people=tuple(PersonInfo(one.name, one.door, one.leaves_after) for one in file.people),
+        people=tuple(
+            PersonInfo(one.name, one.door, one.leaves_after, tuple(one.walks), one.speed) for one in file.people
+        ),
     )
     return world, faults
 

@@ -64,11 +64,17 @@ class Light:
 
 @dataclass(frozen=True)
 class PersonInfo:
-    """Somebody in the world: the door in which they stand at the start, and how long they stay [s]."""
+    """Somebody in the world.
+
+    The door in which they stand at the start, and how long they stay [s], or the points between which they walk, one
+    after the other and from the first again, and how fast [m/s].
+    """
 
     name: str
     door: str | None
     leaves_after: float
+    walks: tuple[tuple[float, float], ...] = ()
+    speed: float | None = None
 
 
 @dataclass(frozen=True)
