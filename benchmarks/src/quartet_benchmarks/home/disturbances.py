@@ -1,4 +1,4 @@
-"""The kinds of episodes in which somebody changes the world while the robot works."""
+"""The kinds of episodes in which things are not as a robot expects them, or somebody changes them while it works."""
 
 from dataclasses import replace
 from random import Random
@@ -12,6 +12,8 @@ NOT_FOUND = frozenset({"NAV_TARGET_NOT_VISIBLE", "PICK_SEG_MISSED"})
 """Codes of a thing that is not where it was."""
 NO_ROOM = frozenset({"PLACE_SEG_MISSED", "PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED"})
 """Codes of a place on which there is no room."""
+OUT_OF_HAND = frozenset({"PICK_PLAN_FAILED", "PICK_REACH_EXCEEDED", *NOT_FOUND})
+"""Codes of a thing that is not seen from above, or to which the hand does not get."""
 SMALL_M = 0.10
 """A thing of this width at most has room where one parcel is left out [m]."""
 
@@ -26,10 +28,7 @@ def as_it_happened(episode: Episode, after: Truth) -> Episode:
 def _changed(draw: Draw, template: str, event: str) -> Episode:
     """Return the episode of a thing that somebody takes before the robot can."""
     change = next(one for one in draw.truth["to_happen"] if one["event"] == event)
-    thing = draw.truth["objects"].get(change["object"])
-    if thing is None or thing["held"] or thing["area"] is None:
-        raise UnfitPlacementError(f"'{change['object']}' is not where somebody could take it")
-    name = draw.take(change["object"])
+    name = _standing(draw)
     # What somebody puts on the drop place itself is no work for the robot.
     target = draw.surface(name, but={change["home"]})
     return _fetched(draw, template, name, target, NOT_FOUND, event)
@@ -72,8 +71,7 @@ def _nearly_full(draw: Draw) -> Episode:
 
 
 def _filled(draw: Draw) -> Episode:
-    filled = next(one["home"] for one in draw.truth["to_happen"] if one["event"] == "filled")
-    target = next(place for place in draw.site.surfaces if place.name == filled)
+    target = _with_parcels(draw)
     name = draw.any_object()
     if draw.area_of(name) == target.area:
         raise UnfitPlacementError(f"'{name}' is so near to the {target.name} that nobody could fill that meanwhile")
@@ -81,8 +79,29 @@ def _filled(draw: Draw) -> Episode:
 
 
 def _with_parcels(draw: Draw) -> Surface:
-    on = {thing["on"] for name, thing in draw.truth["parcels"].items()}
-    return next(place for place in draw.site.surfaces if place.name in on)
+    return next(place for place in draw.site.surfaces if place.name == draw.subject)
+
+
+def _at_edge(draw: Draw) -> Episode:
+    name = _standing(draw)
+    return _fetched(draw, "object at an edge", name, draw.surface(name), frozenset())
+
+
+def _under(draw: Draw) -> Episode:
+    name = _standing(draw)
+    return _fetched(draw, "object under a top", name, draw.surface(name, but={draw.place}), OUT_OF_HAND)
+
+
+def _standing(draw: Draw) -> str:
+    """Return the object that the scenario is about. Raises UnfitPlacementError where it is held."""
+    thing = draw.truth["objects"][draw.subject]
+    if thing["held"] or thing["area"] is None:
+        raise UnfitPlacementError(f"'{draw.subject}' is not where the robot could take it")
+    return draw.take(draw.subject)
+
+
+def _under_one(rng: Random, site: SiteFile) -> str:
+    return f"under:{rng.choice(site.objects).name}@{rng.choice(site.surfaces).name}"
 
 
 def _of_place(verb: str, rng: Random, site: SiteFile) -> str:
@@ -96,6 +115,8 @@ def _of_one(verb: str, rng: Random, site: SiteFile) -> str:
 DISTURBANCES = (
     Template("object is taken away", _taken, lambda rng, site: _of_one("taken", rng, site)),
     Template("object is put elsewhere", _moved, lambda rng, site: _of_one("moved", rng, site)),
+    Template("object at an edge", _at_edge, lambda rng, site: _of_one("edge", rng, site)),
+    Template("object under a top", _under, _under_one),
     Template("drop place is full", _full, lambda rng, site: _of_place("full", rng, site)),
     Template("drop place fills up", _filled, lambda rng, site: _of_place("filled", rng, site)),
     Template("drop place has room for one", _nearly_full, lambda rng, site: _of_place("nearly_full", rng, site)),

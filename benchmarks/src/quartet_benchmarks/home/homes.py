@@ -9,8 +9,8 @@ from quartet_deployment import new_world, project_root, run_worlds
 
 CARTON = "unknown cracker box"
 """One that is in each of these homes, and behind which another thing may stand."""
-PARCEL, PARCELS = "parcel ", 8
-"""How the names of parcels begin, and how many there are to fill a place with."""
+PARCELS = 8
+"""How many parcels there are to fill a place with."""
 PERSON, WALKER = "anna", "ben"
 """Who live in each of these homes: one may stand in a doorway, the other walk about."""
 

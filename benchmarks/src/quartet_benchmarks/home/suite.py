@@ -12,7 +12,7 @@ import httpx
 from quartet_benchmarks.errors import OptionError, UnfitPlacementError
 from quartet_benchmarks.home.disturbances import as_it_happened
 from quartet_benchmarks.home.harm import Harm, harm_of
-from quartet_benchmarks.home.homes import PARCEL, furnished
+from quartet_benchmarks.home.homes import furnished
 from quartet_benchmarks.home.outcome import Outcome, Unplayed
 from quartet_benchmarks.home.summary import summary
 from quartet_benchmarks.home.templates import Draw, Episode, Template
@@ -203,12 +203,12 @@ def set_up(
         tried = seed + attempt * 1_000_003
         rng = Random(tried)
         try:
-            scenario, hidden = tier.scenario(template.scenario(rng, choice), rng, names, Random(f"walks {tried}"))
+            wanted = template.scenario(rng, choice)
+            scenario, hidden = tier.scenario(wanted, rng, names, Random(f"walks {tried}"))
             truth = world.reset(tried, scenario)
             seen = {**truth, "objects": {name: thing for name, thing in truth["objects"].items() if name in names}}
             seen["absent"] = [name for name in truth["absent"] if name in names]
-            seen["parcels"] = {name: one for name, one in truth["objects"].items() if name.startswith(PARCEL)}
-            episode = behind_doors(template.make(Draw(rng, site, seen, hidden)), site, seen)
+            episode = behind_doors(template.make(Draw(rng, site, seen, hidden, wanted)), site, seen)
             if tier.reworded:
                 episode = replace(episode, sentence=Wording(rng, site, seen).sentence(episode.goals))
             return tried, episode, truth

@@ -31,10 +31,14 @@ class Episode:
 class Draw:
     """Draws objects and places of one placement at random."""
 
-    def __init__(self, rng: Random, site: SiteFile, truth: Truth, wanted: str | None = None) -> None:
-        """`wanted` is the object that is drawn where it fits, such as one that is hidden."""
+    def __init__(
+        self, rng: Random, site: SiteFile, truth: Truth, wanted: str | None = None, scenario: str = ""
+    ) -> None:
+        """`wanted` is the object that is drawn where it fits, such as one that is hidden; `scenario` the template's."""
         self.rng = rng
         self._wanted = wanted
+        self.subject, _, self.place = scenario.partition(":")[2].partition("@")
+        """What the template's scenario is about, and its place where it names one."""
         self.site = site
         self.truth = truth
         self._taken: set[str] = set()

@@ -47,7 +47,7 @@ class Tier:
     closed_share: float = 0.0
     """Share of the episodes in which a door with a leaf is closed."""
     disturbed_share: float = 0.0
-    """Share of the episodes in which somebody changes the world while the robot works."""
+    """Share of the episodes that are of one of the kinds of DISTURBANCES."""
     kinds: tuple[str, ...] = ()
     """Kinds of episodes; none: all."""
     reworded: bool = False
@@ -111,7 +111,7 @@ class Tier:
         return ",".join(filter(None, parts)), hidden
 
 
-IN_NO_TIER = "things on or in other things, under furniture or at an edge"
+IN_NO_TIER = "things on or in other things"
 TIERS = {
     tier.name: tier
     for tier in (

@@ -12,11 +12,11 @@ from quartet_simulation.arm.collision import CollisionWorld
 from quartet_simulation.errors import InvalidCommandError, SimulationError, UnknownNameError
 from quartet_simulation.events import FETCHING, Change
 from quartet_simulation.physics import Physics
-from quartet_simulation.reachability import drive_in_is_free, spin_is_free, visible_share
+from quartet_simulation.placing import Placing
+from quartet_simulation.reachability import spin_is_free
 from quartet_simulation.scenario import LIGHTS, Scenario, parse_scenario
 from quartet_simulation.worlds import placement
 from quartet_simulation.worlds.compile import PARKING, parking_of
-from quartet_simulation.worlds.parcels import covering
 from quartet_simulation.worlds.world import area_at
 
 SETTLE_STEPS = 200
@@ -50,10 +50,6 @@ class Episode:
         self.gripper_position = physics.hand.open_position
         self.warmth = (1.0, 1.0, 1.0)
         self.homes: dict[str, str] = {}
-        self._placed: dict[str, placement.Spot] = {}
-        self._spacing = placement.SPACINGS["roomy"]
-        self._covers: dict[str, str] = {}
-        self._kept_free: set[str] = set()
         self.doorways: dict[str, str] = {}
         """Who stands in which door at the start."""
         self.walkers: set[str] = set()
@@ -68,15 +64,6 @@ class Episode:
         wishes = parse_scenario(scenario, self._physics.world)
         world, physics = self._physics.world, self._physics
         rng = np.random.default_rng([seed & 0x7FFFFFFF, 1])
-        self._spacing = placement.SPACINGS[wishes.spacing]
-        self._covers = wishes.behind
-        self._kept_free = wishes.kept_free
-        self.homes = placement.choose_homes(world, seed, rng, wishes.absent, self._spacing.gathered)
-        self.homes.update(wishes.at)
-        # What could only stand on a surface that is kept free is not in the episode.
-        free = {name: self._homes_of(name, home) for name, home in self.homes.items()}
-        self.homes = {name: homes[0] for name, homes in free.items() if homes}
-        far = set(wishes.out_of_reach)
         for robot in (physics, *(other for other, _ in self._others)):
             robot.set_arm(robot.build.folded)
             robot.set_opening(robot.hand.stroke)
@@ -86,20 +73,10 @@ class Episode:
         for index, name in enumerate(world.objects):
             x, y = parking_of(index)
             physics.set_object(name, (x, y, physics.rest_height(name)))
-        spots = self._placed = {}
-        # Objects that others hide come first, while their surfaces are empty, then those on the floor: the ways to all
-        # others must lead around them.
-        for name, cover in self._covers.items():
-            self._hide(name, cover, spots, rng)
-        for name, home in sorted(self.homes.items(), key=lambda item: not item[1].startswith("floor:")):
-            if name not in far and name not in spots:
-                spots[name] = self._find_spot(name, home, spots, rng)
-                self._stand(name, spots[name])
-        for name in wishes.out_of_reach:
-            spots[name] = self._far_spot()
-            self._stand(name, spots[name])
-        self.homes = {name: spot.home for name, spot in spots.items()}
-        self.present = set(spots)
+        placing = Placing(physics, self._checks, wishes)
+        placing.place(wishes, seed, rng)
+        self.homes = {name: spot.home for name, spot in placing.spots.items()}
+        self.present = set(placing.spots)
         self._place_robot(rng)
         self._place_others(seed)
         self._place_people(seed, wishes.person)
@@ -107,7 +84,7 @@ class Episode:
         self._close_doors(seed, wishes.closed)
         self._light(wishes.light)
         self.gripper_position = physics.hand.open_position
-        self.changes = self._plan_changes(seed, wishes)
+        self.changes = self._plan_changes(seed, wishes, placing)
         physics.forward()
         mujoco.mj_step(physics.model, physics.data, nstep=SETTLE_STEPS)
         for name in wishes.in_gripper:
@@ -122,87 +99,6 @@ class Episode:
         if name not in self._physics.objects:
             raise UnknownNameError("object", name, self._physics.objects)
         return name
-
-    def _stand(self, name: str, spot: placement.Spot) -> None:
-        self._physics.stand(name, spot.x, spot.y, spot.support_z, spot.yaw)
-
-    def _find_spot(
-        self, name: str, home: str, spots: dict[str, placement.Spot], rng: np.random.Generator
-    ) -> placement.Spot:
-        """Return a spot in `home`, or in another home of the object when that is full.
-
-        It is apart from what stands there, in view from the area's entry, and can be reached by a straight drive.
-        """
-        world = self._physics.world
-        beside = self._spacing.beside > 0 and rng.random() < self._spacing.beside
-        for where in self._homes_of(name, home):
-            for attempt in range(placement.ATTEMPTS):
-                # Where there is no room beside the others, it stands by itself.
-                if beside and attempt < placement.ATTEMPTS / 2:
-                    spot = placement.draw_beside(world, name, where, spots, rng)
-                else:
-                    spot = placement.draw_spot(world, name, where, rng)
-                if (
-                    spot is not None
-                    and placement.apart(world, name, spot, spots, self._spacing.gap)
-                    and self._can_be_fetched(name, spot)
-                ):
-                    return spot
-        raise SimulationError(f"no room for '{name}' in {world.name}: {home} and its other homes are full")
-
-    def _homes_of(self, name: str, first: str | None = None) -> list[str]:
-        """Return where an object may stand in this episode, `first` before its other homes."""
-        homes = [home for home in self._physics.world.homes[name] if home != first]
-        if first is not None:
-            homes.insert(0, first)
-        return [home for home in homes if home not in self._kept_free]
-
-    def _can_be_fetched(self, name: str, spot: placement.Spot) -> bool:
-        physics = self._physics
-        area = physics.world.area(placement.area_of(physics.world, spot.home))
-        assert area is not None
-        self._stand(name, spot)
-        self._checks.attach(None)
-        self._checks.load(physics.data.qpos)
-        if not drive_in_is_free(self._checks, area.entry, (spot.x, spot.y), physics.build.pick_standoff):
-            return False
-        mujoco.mj_kinematics(physics.model, physics.data)
-        # Neither the new object nor those that stand there already may be hidden, but for those that are meant to be.
-        there = [name, *(other for other, place in self._placed.items() if place.home == spot.home)]
-        least = self._spacing.visible_share
-        return all(visible_share(physics, area.entry, n) >= least for n in there if n not in self._covers)
-
-    def _hide(self, name: str, cover: str, spots: dict[str, placement.Spot], rng: np.random.Generator) -> None:
-        """Place two objects, of which `cover` hides the other from the entry of their area."""
-        world, physics = self._physics.world, self._physics
-        for where in self._homes_of(name):
-            area = world.area(placement.area_of(world, where))
-            assert area is not None
-            for _ in range(placement.ATTEMPTS):
-                spot = placement.draw_spot(world, name, where, rng)
-                before = placement.in_front(world, cover, spot, name, area.entry[:2], rng)
-                if before is None or not all(
-                    placement.apart(world, one, place, spots, self._spacing.gap)
-                    for one, place in ((name, spot), (cover, before))
-                ):
-                    continue
-                self._stand(cover, before)
-                if (
-                    self._can_be_fetched(name, spot)
-                    and visible_share(physics, area.entry, name) <= placement.HIDDEN_SHARE
-                ):
-                    spots[name], spots[cover] = spot, before
-                    return
-                self._stand(cover, placement.Spot(*PARKING, 0.0, 0.0, where))
-        raise SimulationError(f"no room for '{name}' behind '{cover}' in {world.name}: no surface is deep enough")
-
-    def _far_spot(self) -> placement.Spot:
-        """Return the back of the deepest surface, out of the arm's reach from every side where a robot can stand."""
-        world = self._physics.world
-        name, (x, y) = world.far_spot
-        surface = world.surface(name)
-        assert surface is not None
-        return placement.Spot(x, y, surface.height, 0.0, name)
 
     def _place_robot(self, rng: np.random.Generator) -> None:
         world = self._physics.world
@@ -262,50 +158,28 @@ class Episode:
         for door in self.closed:
             self._physics.close_door(door)
 
-    def _plan_changes(self, seed: int, wishes: Scenario) -> list[Change]:
+    def _plan_changes(self, seed: int, wishes: Scenario, placing: Placing) -> list[Change]:
         """Return what somebody does with things while the episode runs. Raises SimulationError where that cannot be."""
         rng = np.random.default_rng([seed & 0x7FFFFFFF, 5])
         changes = list[Change]()
         for name, home in [*((name, None) for name in wishes.taken), *wishes.moved.items()]:
-            if name not in self._placed:
+            if name not in placing.spots:
                 raise SimulationError(f"nobody can take '{name}', which is not in the episode")
             moment = FETCHING[int(rng.integers(len(FETCHING)))]
             if home is None:
                 changes.append(Change("taken", {name: None}, moment))
             else:
-                changes.append(Change("moved", {name: self._find_elsewhere(name, home, rng)}, moment))
+                changes.append(Change("moved", {name: placing.find_elsewhere(name, home, rng)}, moment))
         parcels = list(self._physics.world.parcels)
         for surface in (*wishes.full, *wishes.nearly_full):
-            for spot in self._cover(surface, len(parcels), room_for_one=surface in wishes.nearly_full):
+            for spot in placing.cover(surface, len(parcels), room_for_one=surface in wishes.nearly_full):
                 name = parcels.pop(0)
-                self._stand(name, spot)
+                placing.stand(name, spot)
                 self.present.add(name)
         for surface in wishes.filled:
-            spots = self._cover(surface, len(parcels))
+            spots = placing.cover(surface, len(parcels))
             changes.append(Change("filled", {parcels.pop(0): spot for spot in spots}, "under way"))
         return changes
-
-    def _cover(self, name: str, available: int, *, room_for_one: bool = False) -> list[placement.Spot]:
-        surface = self._physics.world.surface(name)
-        assert surface is not None
-        self._physics.forward()
-        return covering(self._physics, surface, available, room_for_one=room_for_one)
-
-    def _find_elsewhere(self, name: str, home: str, rng: np.random.Generator) -> placement.Spot:
-        """Return a spot where somebody puts an object: at `home`, or else near by, in its room or the next one."""
-        here, world = self._placed[name], self._physics.world
-        others = {other: spot for other, spot in self._placed.items() if other != name}
-        try:
-            near = [one for one in placement.homes_near(world, here.home, rng) if one not in self._kept_free]
-            for where in [home] if home else near:
-                for _ in range(placement.ATTEMPTS):
-                    spot = placement.draw_spot(world, name, where, rng)
-                    apart = placement.apart(world, name, spot, others, self._spacing.gap)
-                    if apart and self._can_be_fetched(name, spot):
-                        return spot
-        finally:
-            self._stand(name, here)
-        raise SimulationError(f"no room to put '{name}' elsewhere: {home or 'all places near ' + here.home} full")
 
     def _light(self, name: str) -> None:
         strength, self.warmth = LIGHTS[name]

@@ -16,6 +16,8 @@ STEP = 0.08
 HEADING_SLACK = 0.03
 """Straight drives must stay free for headings that are off by this much [rad]."""
 SURFACE_STANDOFF, CONTAINER_STANDOFF = 0.66, 0.70
+FURNITURE = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)
+"""Groups of geoms that stand fast, as rays take them."""
 STOPS_SHORT = 0.06
 """The drive in may end this much nearer than the standoff [m]."""
 
@@ -50,6 +52,24 @@ def spin_is_free(checks: CollisionWorld, pose: Pose2) -> bool:
         if checks.colliding():
             return False
     return True
+
+
+def top_at(physics: Physics, x: float, y: float, below: float) -> float | None:
+    """Return the height of the highest furniture or floor at (x, y) of map below a height [m]; None without any.
+
+    The positions of `physics` must be up to date.
+    """
+    eye, hit = np.array([x, y, below]), np.zeros(1, dtype=np.int32)
+    length = mujoco.mj_ray(physics.model, physics.data, eye, np.array([0.0, 0.0, -1.0]), FURNITURE, 1, -1, hit)
+    return None if hit[0] < 0 else below - length
+
+
+def open_between(physics: Physics, start: tuple[float, float], end: tuple[float, float], z: float) -> bool:
+    """Return whether nothing of the furniture is on the straight line at height z from a point of map to another."""
+    eye, hit = np.array([*start, z]), np.zeros(1, dtype=np.int32)
+    way = np.array([end[0] - start[0], end[1] - start[1], 0.0])
+    share = mujoco.mj_ray(physics.model, physics.data, eye, way, FURNITURE, 1, -1, hit)
+    return hit[0] < 0 or share > 1.0
 
 
 def visible_share(physics: Physics, entry: Pose2, name: str) -> float:

@@ -23,6 +23,8 @@ SCENARIOS = (
     "in_gripper:<object>",
     "at:<object>@<home>",
     "behind:<object>@<object>",
+    "edge:<object>",
+    "under:<object>@<surface>",
     "person:<person>",
     "person:<person>@<door>",
     "walks:<person>",
@@ -52,6 +54,10 @@ class Scenario:
     """Home of single objects."""
     behind: dict[str, str] = field(default_factory=dict[str, str])
     """Objects that are hidden from the entry of their area, and by which other one."""
+    edge: list[str] = field(default_factory=list[str])
+    """Objects that stand at the edge of what they stand on."""
+    under: dict[str, str] = field(default_factory=dict[str, str])
+    """Objects that stand under the top of a surface, on the board or the floor below it."""
     person: dict[str, str] = field(default_factory=dict[str, str])
     """Who stands in which door at the start; "" for a door that the seed draws."""
     walks: set[str] = field(default_factory=set[str])
@@ -84,6 +90,8 @@ def parse_scenario(text: str | None, world: World) -> Scenario:
         "in_gripper": lambda to, value, _: to.in_gripper.append(_object(value, world)),
         "at": lambda to, value, _: to.at.update([_object_at(value, world)]),
         "behind": _read_behind,
+        "edge": lambda to, value, _: to.edge.append(_object(value, world)),
+        "under": _read_under,
         "person": _read_person,
         "walks": _read_walks,
         "closed": _read_closed,
@@ -109,6 +117,11 @@ def parse_scenario(text: str | None, world: World) -> Scenario:
 def _read_behind(to: Scenario, value: str, world: World) -> None:
     name, _, cover = value.partition("@")
     to.behind[_object(name, world)] = _object(cover, world)
+
+
+def _read_under(to: Scenario, value: str, world: World) -> None:
+    name, _, surface = value.partition("@")
+    to.under[_object(name, world)] = _surface(surface, world)
 
 
 def _read_person(to: Scenario, value: str, world: World) -> None:

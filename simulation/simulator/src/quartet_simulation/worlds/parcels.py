@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 
-import mujoco
-import numpy as np
-
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.physics import Physics
+from quartet_simulation.reachability import top_at
 from quartet_simulation.worlds.objects import PARCEL_SIZE
 from quartet_simulation.worlds.placement import Spot
 from quartet_simulation.worlds.world import SurfaceInfo
@@ -18,7 +16,6 @@ GAP_M = 0.10
 FLAT_M = 0.01
 """How far from the height of a surface something on it may be that is no obstacle [m], such as a sink."""
 LONG, WIDE, _ = PARCEL_SIZE
-_FURNITURE = np.array([1, 1, 0, 0, 0, 0], dtype=np.uint8)
 
 
 def covering(physics: Physics, surface: SurfaceInfo, available: int, *, room_for_one: bool = False) -> list[Spot]:
@@ -73,10 +70,8 @@ def _is_flat(physics: Physics, spot: Spot) -> bool:
     for along in (-1, 0, 1):
         for across in (-1, 0, 1):
             dx, dy = along * LONG / 2, across * WIDE / 2
-            above = np.array([spot.x + c * dx - s * dy, spot.y + s * dx + c * dy, spot.support_z + 1.0])
-            hit = np.zeros(1, dtype=np.int32)
-            down = np.array([0.0, 0.0, -1.0])
-            height = mujoco.mj_ray(physics.model, physics.data, above, down, _FURNITURE, 1, -1, hit)
-            if abs(height - 1.0) > FLAT_M:
+            x, y = spot.x + c * dx - s * dy, spot.y + s * dx + c * dy
+            top = top_at(physics, x, y, spot.support_z + 1.0)
+            if top is None or abs(top - spot.support_z) > FLAT_M:
                 return False
     return True

@@ -17,6 +17,8 @@ BEHIND_M = (0.02, 0.06)
 """Free space between an object and what hides it: from, to [m]."""
 FROM_EDGE = 0.015
 """Between what hides an object and the edge of their surface [m]."""
+AT_EDGE_M = (0.02, 0.04)
+"""Between an object at an edge and that edge: from, to [m]; all of it stands on the surface."""
 BESIDE_M = (0.01, 0.05)
 """Free space between an object and the one that it is put beside: from, to [m]."""
 
@@ -124,6 +126,21 @@ def homes_near(world: World, home: str, rng: np.random.Generator) -> list[str]:
         there = [one for one in homes_of(world) if area_of(world, one) == area and one != home]
         found += [there[number] for number in rng.permutation(len(there))]
     return found
+
+
+def draw_at_edge(world: World, name: str, home: str, rng: np.random.Generator) -> Spot | None:
+    """Return a random spot at the edge of a surface where the robot stands; None for a floor zone."""
+    surface = world.surface(home)
+    if surface is None:
+        return None
+    (x0, y0, x1, y1), strip = surface.rect, surface.strips[int(rng.integers(len(surface.strips)))]
+    inset = world.kinds[name].radius + float(rng.uniform(*AT_EDGE_M))
+    x, y = float(rng.uniform(strip[0], strip[2])), float(rng.uniform(strip[1], strip[3]))
+    sides = {"w": strip[0] - x0, "e": x1 - strip[2], "s": strip[1] - y0, "n": y1 - strip[3]}
+    side = min(sides, key=lambda one: sides[one])
+    x = {"w": x0 + inset, "e": x1 - inset}.get(side, x)
+    y = {"s": y0 + inset, "n": y1 - inset}.get(side, y)
+    return Spot(x, y, surface.height, float(rng.uniform(-math.pi, math.pi)), home)
 
 
 def area_of(world: World, home: str) -> str:
