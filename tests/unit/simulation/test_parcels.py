@@ -6,10 +6,10 @@ import pytest
 
 from quartet_simulation.errors import SimulationError, UnknownNameError, WorldFileError
 from quartet_simulation.events import AWAY_M
+from quartet_simulation.parcels import LONG, WIDE
 from quartet_simulation.simulation import Simulation
 from quartet_simulation.worlds import FILES
 from quartet_simulation.worlds.load import load_world
-from quartet_simulation.worlds.parcels import LONG, WIDE
 
 FROM_EDGE_M = 0.05
 """Where a robot puts things down, their middle is at least so far from the edge."""

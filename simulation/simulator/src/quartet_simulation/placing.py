@@ -9,12 +9,12 @@ import numpy as np
 
 from quartet_simulation.arm.collision import CollisionWorld
 from quartet_simulation.errors import SimulationError
+from quartet_simulation.parcels import covering
 from quartet_simulation.physics import Physics
 from quartet_simulation.reachability import drive_in_is_free, open_between, top_at, visible_share
 from quartet_simulation.scenario import Scenario
 from quartet_simulation.worlds import placement
 from quartet_simulation.worlds.compile import PARKING
-from quartet_simulation.worlds.parcels import covering
 
 BOARD_M, ABOVE_M = 0.06, 0.08
 """Thickness of a top at most, and what is free at least between it and a thing that stands under it [m]."""
