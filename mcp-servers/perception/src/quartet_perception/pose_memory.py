@@ -1,6 +1,6 @@
 """Pose memory: keeps an estimate steady while the robot and the object stand still."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -15,6 +15,8 @@ _STOOD_STILL_RAD = float(np.radians(0.4))
 """Changes of odometry below which the base has not moved."""
 _MUCH_NEARER = 0.75
 """An estimate from less than this share of the previous distance is the better one."""
+_FRESH_S = 30.0
+"""An object that was seen so long ago may have been exchanged meanwhile [s, the robot's clock]."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class RememberedPose(Generic[Value]):
     base: tuple[float, float, float] | None
     """x, y [m] and yaw [rad] of the base when it was taken, in a frame that does not jump; None when unknown."""
     range_m: float
+    stamp: float
+    """Time of its picture [s, the robot's clock]."""
 
 
 class PoseMemory(Generic[Value]):
@@ -49,9 +53,20 @@ class PoseMemory(Generic[Value]):
         old = self._last.get(name)
         still = old is not None and _same_place(old.base, new.base) and _close(old, new)
         if old is not None and still and new.range_m > _MUCH_NEARER * old.range_m:
+            self._last[name] = replace(old, stamp=new.stamp)
             return old.value
         self._last[name] = new
         return new.value
+
+    def recall(self, name: str, base: tuple[float, float, float] | None, stamp: float) -> Value | None:
+        """Return the estimate of `name` for a picture taken at `stamp` [s]; None without one, and once the base moved.
+
+        An estimate is forgotten after half a minute.
+        """
+        last = self._last.get(name)
+        if last is None or not _same_place(last.base, base) or stamp - last.stamp > _FRESH_S:
+            return None
+        return last.value
 
     def forget(self, name: str) -> None:
         """Drop the estimate of one name: the next one counts, however near it is."""
