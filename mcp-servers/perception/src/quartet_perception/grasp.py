@@ -1,6 +1,6 @@
 """Top-down grasps with a parallel gripper."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from quartet_perception.errors import ObjectTooWideError
 from quartet_perception.estimate import Estimate
-from quartet_perception.scene.occupied import CELL_M, Occupied, occupied
+from quartet_perception.hand_room import ROOM_M, HandRoom
 from quartet_perception.scene.view import View
 from quartet_site import Gripper, RobotFile
 
@@ -17,19 +17,15 @@ _ORIENTED_ASPECT = 1.2
 _YAWS = 36
 _TURN_TOLERANCE = np.radians(16)
 """How far a grasp of a long object may turn from its short axis to keep the fingers free."""
-_ROOM_M = 0.02
-"""Room wanted beside each finger: the arm, the camera's pose and the depth are each off by some millimetres."""
 _SURE_ROOM_M, _SURE_HIDDEN = 0.012, 0.25
 """Room, and hidden share, with which no finger met a neighbour in packed scenes but for one in a hundred."""
-_HAND_HEIGHT_M, _HAND_WIDER_M = 0.06, 0.02
-"""The hand above the fingers is looked at so far up, and is wider than they are by so much on each side."""
-_OPENINGS = 6
-"""Number of openings that are compared, from fully open to the narrowest that the object fits through."""
 _CLEAR_M = 0.02
 """The finger tips pass over an object at least this far above its top. An arm may miss its target by 0.01 m
 (quartet_moveit.arm.REACHED_M); the rest is for the height that a camera has measured."""
 _WHOLE_WAY = 0.95
 """Part of a straight way that counts as all of it, as in plan_cartesian_path."""
+_TURNED_ROUND = 0.05
+"""Cost of the hand turned by half a turn, which matters to its camera alone."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +91,17 @@ def grasp_depth(height: float, gripper: Gripper) -> float:
     return float(np.clip(depth, 0.0, gripper.grasp_depth_m))
 
 
-def plan_grasp(view: View, seen: Estimate, robot: RobotFile) -> Grasp:
+def plan_grasp(
+    view: View,
+    seen: Estimate,
+    robot: RobotFile,
+    before: Sequence[View] = (),
+    wrist_camera: NDArray[np.float64] | None = None,
+) -> Grasp:
     """Return the best top-down grasp: narrow, fingers clear of neighbours, across the short axis of long objects.
+
+    before: earlier pictures from the same standpoint, for neighbours that this one does not show. wrist_camera: its
+    4x4 pose in the frame of the tool flange, for things that it would meet.
 
     Raises ObjectTooWideError.
     """
@@ -112,9 +117,7 @@ def plan_grasp(view: View, seen: Estimate, robot: RobotFile) -> Grasp:
         preferred = bearing + np.pi / 2
     else:
         preferred = _nearest_quarter(seen.solid.yaw, bearing + np.pi / 2)
-    fingers_end = tip_z + gripper.grasp_depth_m
-    heights = [(tip_z, fingers_end), (fingers_end, fingers_end + _HAND_HEIGHT_M)]
-    taken = occupied(view, seen.solid, seen.support, heights)
+    hand = HandRoom([view, *before], seen, tip_z, gripper, wrist_camera)
     outline = seen.solid.footprint
     best: tuple[float, Grasp] | None = None
     narrowest = np.inf
@@ -127,8 +130,10 @@ def plan_grasp(view: View, seen: Estimate, robot: RobotFile) -> Grasp:
         narrowest = min(narrowest, width)
         if width > stroke - 2 * gripper.side_clearance_m:
             continue
-        for opening, beside, over, hidden in _openings(taken, seen, axis, width, gripper):
-            cost = _lack(beside) + _lack(over) + width * 4 + abs(float(turn)) * 0.3
+        over = hand.over(yaw)
+        _, camera, hand_yaw = min((_lack(hand.camera(one)) + more, hand.camera(one), one) for one, more in _turned(yaw))
+        for opening, beside, hidden in hand.openings(yaw, width):
+            cost = _lack(beside) + _lack(over) + _lack(camera) + width * 4 + abs(float(turn)) * 0.3
             if best is None or cost < best[0]:
                 best = (
                     cost,
@@ -136,12 +141,12 @@ def plan_grasp(view: View, seen: Estimate, robot: RobotFile) -> Grasp:
                         seen.solid.x,
                         seen.solid.y,
                         tip_z + gripper.finger_offset_m,
-                        _half_turn(yaw),
+                        hand_yaw,
                         width,
                         tip_z,
                         oriented,
                         opening,
-                        min(beside, over),
+                        min(beside, over, camera),
                         hidden,
                     ),
                 )
@@ -157,38 +162,9 @@ def reach_of_pick(robot: RobotFile, height: float) -> float:
     return arm.reach_floor_m + part * (arm.reach_top_down_m - arm.reach_floor_m)
 
 
-def _openings(
-    taken: Sequence[Occupied], seen: Estimate, axis: NDArray[np.float64], width: float, gripper: Gripper
-) -> Iterator[tuple[float, float, float, float]]:
-    """Yield openings of the fingers, widest first, with the room around the fingers and around the hand then [m].
-
-    The room is that to the object or to something else, whichever is less; below zero they come down on something.
-    """
-    fingers, hand = taken
-    middle = np.array((seen.solid.x, seen.solid.y))
-
-    def room(places: Occupied, along: tuple[float, float], across: float) -> tuple[float, float]:
-        a, c = np.meshgrid(_line(*along), _line(-across, across))
-        sides = [np.outer(sign * a.ravel(), axis) + np.outer(c.ravel(), (-axis[1], axis[0])) for sign in (1, -1)]
-        clear, hidden = places.at(np.vstack(sides) + middle)
-        # Where something is taken, more of it is worse.
-        free = float(clear.min()) if clear.min() > 0 else -_ROOM_M * float((clear <= 0).mean())
-        return free, float(hidden.mean())
-
-    pad = gripper.pad_width_m / 2
-    over, _ = room(hand, (0.0, gripper.stroke_m / 2), pad + _HAND_WIDER_M)
-    for opening in np.linspace(gripper.stroke_m, width + 2 * gripper.side_clearance_m, _OPENINGS):
-        beside, hidden = room(fingers, (width / 2, opening / 2 + gripper.finger_thickness_m), pad)
-        yield float(opening), min(beside, (float(opening) - width) / 2), over, hidden
-
-
 def _lack(room: float) -> float:
-    """Return the cost of too little room: 0 from _ROOM_M, 3 at none, up to 12 on top of something."""
-    return 3 * (1 - min(room, _ROOM_M) / _ROOM_M) ** 2
-
-
-def _line(start: float, end: float) -> NDArray[np.float64]:
-    return np.linspace(start, end, max(2, int(np.ceil((end - start) / CELL_M)) + 1))
+    """Return the cost of too little room: 0 from ROOM_M, 3 at none, up to 12 on top of something."""
+    return 3 * (1 - min(room, ROOM_M) / ROOM_M) ** 2
 
 
 def _nearest_quarter(yaw: float, wanted: float) -> float:
@@ -200,6 +176,9 @@ def _square_on(turn: float) -> bool:
     return abs(abs(float(turn)) - np.pi / 2) < 0.09
 
 
-def _half_turn(yaw: float) -> float:
-    """Return the yaw of the same grasp in [0, pi): the fingers are alike, and pi/2 closes along the y axis."""
-    return float(yaw % np.pi)
+def _turned(yaw: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the two yaws of the hand for a grasp, with their costs.
+
+    The fingers are alike: that in [0, pi) is preferred, of which pi/2 closes along the y axis.
+    """
+    return (yaw % np.pi, 0.0), (yaw % np.pi + np.pi, _TURNED_ROUND)

@@ -1,5 +1,6 @@
 """What stands around an object, as a depth picture shows it: which places beside it are taken."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,39 +50,47 @@ class Occupied:
         return distances, hidden
 
 
-def occupied(view: View, target: PosedSolid, support: float, slices: list[tuple[float, float]]) -> list[Occupied]:
+def occupied(
+    views: Sequence[View], target: PosedSolid, support: float, slices: Sequence[tuple[float, float]]
+) -> list[Occupied]:
     """Return what is taken around `target` in each slice of heights (from, to) [m, base frame].
 
-    A place is taken where something is seen, and up to BEHIND_M behind it as the camera sees it. What the target hides,
-    what lies farther behind something and what is outside of the picture is hidden: nothing is known of it.
+    views: pictures from the same standpoint, the one that counts most first. A place is taken where something is seen,
+    and up to BEHIND_M behind it as the camera sees it, unless an earlier one of the views looks through it: the wrist
+    camera sees what is close beside an object, but nothing that is too near to it. What no view shows is hidden: it
+    lies behind the target, farther behind something else or outside of the pictures.
     """
     line = np.arange(-AROUND_M, AROUND_M + CELL_M / 2, CELL_M)
     x, y = target.x + line, target.y + line
-    obstacle = _obstacles(view, target, support)
+    obstacles = [_obstacles(view, target, support) for view in views]
     found: list[Occupied] = []
     for low, high in slices:
         heights = np.arange(max(low, support + ABOVE_SUPPORT_M), high, LAYER_M)
         places = np.stack(np.meshgrid(x, y, heights, indexing="ij"), axis=-1)
-        layers, unseen = (one.reshape(places.shape[:3]) for one in _taken(view, obstacle, places.reshape(-1, 3)))
+        layers, free = np.zeros(places.shape[:3], dtype=bool), np.zeros(places.shape[:3], dtype=bool)
+        for view, obstacle in zip(views, obstacles, strict=True):
+            here, through = (one.reshape(layers.shape) for one in _taken(view, obstacle, places.reshape(-1, 3)))
+            layers |= here & ~free
+            free |= through & ~layers
         taken = layers.any(axis=2)
         distances = ndimage.distance_transform_edt(~taken) * CELL_M if taken.any() else np.full(taken.shape, AROUND_M)
-        hidden = unseen.mean(axis=2) if len(heights) else np.zeros(taken.shape)
+        hidden = (~layers & ~free).mean(axis=2) if len(heights) else np.zeros(taken.shape)
         found.append(Occupied(distances, hidden, (float(x[0]), float(y[0]))))
     return found
 
 
 def _taken(view: View, obstacle: Mask, points: Array) -> tuple[Mask, Mask]:
-    """Return which of Nx3 points are taken, and which of the others are hidden."""
+    """Return which of Nx3 points are taken, and which the camera looks through."""
     pixels, ahead = view.project(points)
     column, row = np.round(pixels).astype(int).T
     rows, columns = view.shape
     inside = (column >= 0) & (column < columns) & (row >= 0) & (row < rows) & (ahead > 0)
-    taken, hidden = np.zeros(len(points), dtype=bool), ~inside
+    taken, through = np.zeros(len(points), dtype=bool), np.zeros(len(points), dtype=bool)
     column, row = column[inside], row[inside]
     behind = ahead[inside] - view.depth[row, column]
     taken[inside] = obstacle[row, column] & (behind > -SLACK_M) & (behind < BEHIND_M)
-    hidden[inside] = ~view.valid[row, column] | (behind > SLACK_M)
-    return taken, hidden & ~taken
+    through[inside] = view.valid[row, column] & (behind < -SLACK_M)
+    return taken, through
 
 
 def _obstacles(view: View, target: PosedSolid, support: float) -> Mask:

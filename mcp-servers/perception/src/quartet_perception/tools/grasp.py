@@ -76,8 +76,10 @@ def add_grasp_tool(server: ToolServer, perceiver: Perceiver) -> None:
                 object_id or name,
                 RememberedPose(seen, seen.centre, seen.solid.yaw, period, base, seen.range_m, view.stamp),
             )
+        wrist_camera = await perceiver.wrist_camera()
+        before = perceiver.grasp_views.add(view, base)
         try:
-            grasp = await perceiver.compute(plan_grasp, view, seen, perceiver.file)
+            grasp = await perceiver.compute(plan_grasp, view, seen, perceiver.file, before, wrist_camera)
         except ObjectTooWideError as wide:
             raise BadParametersError(
                 f"'{name}' cannot be grasped from above: it is {wide}. Choose another object."
