@@ -277,3 +277,21 @@ def test_segmenters_are_made_by_name(catalogue):
     assert isinstance(create_segmenter("colour_shape", catalogue), ColourShapeSegmenter)
     with pytest.raises(ValueError, match="'magic' is not known; valid: colour_shape"):
         create_segmenter("magic", catalogue)
+
+
+def test_a_can_under_the_camera_is_known_by_a_crescent_of_its_wall(segmenter, new_scene, colours):
+    """Its lid is pale; a pale cylinder without that crescent, or with another one, is no such can."""
+    pale = (0.85, 0.85, 0.83)
+
+    def seen(wall):
+        scene = new_scene().table(0.6, 0.45)
+        scene.cylinder((0.85, 0.0, 0.45 + 0.056), 0.066, 0.112, wall)
+        scene.cylinder((0.85, 0.0, 0.45 + 0.115), 0.064, 0.006, pale)
+        return [
+            one.label
+            for one in segmenter.segment(scene.view(eye=(0.79, 0.0, 0.90), target=(0.83, 0, 0.5)), ["coke can"])
+        ]
+
+    assert seen(colours["red"]) == ["red coke can"]
+    assert seen(pale) == []
+    assert seen(colours["green"]) == []

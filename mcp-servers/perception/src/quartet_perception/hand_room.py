@@ -69,9 +69,9 @@ class HandRoom:
         return self._room(self._slices[1], _both_sides(yaw, (0.0, self._gripper.stroke_m / 2), across))[0]
 
     def camera(self, yaw: float) -> float:
-        """Return the room of the wrist camera [m], which the hand has on one side; ROOM_M without one."""
+        """Return the room of the wrist camera [m], which the hand has on one side; infinite without one."""
         if self._camera is None:
-            return ROOM_M
+            return np.inf
         a, b = np.meshgrid(_line(-_CAMERA_M[0], _CAMERA_M[0]), _line(-_CAMERA_M[1], _CAMERA_M[1]))
         in_camera = np.stack([a.ravel(), b.ravel(), np.zeros(a.size)], axis=1)
         x, y = (in_camera @ self._camera[:3, :3].T + self._camera[:3, 3])[:, :2].T
