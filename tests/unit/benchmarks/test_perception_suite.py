@@ -7,8 +7,9 @@ import pytest
 
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError
-from quartet_benchmarks.perception import Stage, rough
+from quartet_benchmarks.perception import rough
 from quartet_benchmarks.rough_catalogue import SIZE_ERROR
+from quartet_benchmarks.stage import Stage
 from quartet_deployment import project_root
 from quartet_perception import Catalogue, Grasp
 from quartet_simulation.simulation import Simulation
