@@ -23,6 +23,7 @@ SUITES = {
     "escapes": "quartet_benchmarks.escapes",
     "faults": "quartet_benchmarks.faults",
     "fleet": "quartet_benchmarks.fleet",
+    "grasps": "quartet_benchmarks.grasps",
     "home": "quartet_benchmarks.home",
     "hostile": "quartet_benchmarks.hostile",
     "malmm": "quartet_benchmarks.malmm",
@@ -41,7 +42,7 @@ ALL = "all"
 """Name under which every suite runs in its short form."""
 
 SUITES_WITH: dict[str, tuple[str, ...]] = {
-    "sensors": ("architectures", "bins", "fleet", "home", "perception", "time", "tools"),
+    "sensors": ("architectures", "bins", "fleet", "grasps", "home", "perception", "time", "tools"),
     "catalogue": ("home", "perception"),
     **dict.fromkeys(("tier", "kind", "vary"), ("home",)),
     "world": ("home",),

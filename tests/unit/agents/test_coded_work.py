@@ -147,6 +147,36 @@ async def test_what_is_held_and_cannot_be_lifted_straight_is_brought_to_transit(
     assert check.called[-2:] == [MOVE, "moveit__get_grasp_state"]
 
 
+@pytest.mark.parametrize(
+    ("from_above", "down_to"),
+    [({}, 0.61), ("NO_OBJECTS_FOUND", 0.7), ({"reachable": False}, 0.7)],
+)
+async def test_a_grasp_that_is_not_sure_is_looked_at_from_above(from_above: Any, down_to: float) -> None:
+    """Where that look gives nothing, the first pose is good enough."""
+    first = {"grasp_pose": GRASP, "pre_grasp_pose": ABOVE, "reachable": True, "look_again": True, "open_position": 0.2}
+    lower = {**GRASP, "position": [0.6, 0.0, 0.61]}
+    nearer = {**first, "grasp_pose": lower, "open_position": 0.4, "look_again": True}
+    if isinstance(from_above, dict):
+        from_above = {**nearer, **from_above}
+    check = played(
+        Skill.PICK,
+        {
+            "moveit__get_grasp_state": [{"state": one} for one in ("EMPTY", "HOLDING")],
+            "perception__segment_objects": [{"outputs": [SEEN], "status": "SUCCESS"}],
+            "perception__get_topdown_grasp_pose": [first, from_above],
+        },
+        object_name="red coke can",
+        object_id="obj_0123456789ab",
+    )
+    assert (await pick(check)).success
+    calls = list(zip(check.called, check.given, strict=True))
+    looks = [given for tool, given in calls if tool == "perception__get_topdown_grasp_pose"]
+    assert looks == [{"object_id": "obj_0123456789ab"}, {"object_id": "obj_0123456789ab", "camera": "arm"}]
+    opened = [given["position"] for tool, given in calls if tool == "moveit__open_gripper"]
+    straight = [given["position"][2] for tool, given in calls if tool == STRAIGHT]
+    assert (opened, straight[0]) == ([0.2, 0.4] if down_to == 0.61 else [0.2], down_to)
+
+
 async def test_what_may_be_in_the_gripper_is_not_searched_for() -> None:
     """Fingers that do not open may hold it."""
     pose = {"grasp_pose": GRASP, "pre_grasp_pose": ABOVE, "object_height_m": 0.12, "reachable": True}

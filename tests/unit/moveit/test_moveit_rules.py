@@ -51,6 +51,8 @@ def test_width_runs_with_the_command():
     assert ROBOT.file.gripper.width_at(0.0) == pytest.approx(0.14)
     assert ROBOT.file.gripper.width_at(0.7) == pytest.approx(0.0)
     assert ROBOT.file.gripper.width_at(0.35) == pytest.approx(0.07)
+    for position in (0.0, 0.2, 0.7):
+        assert ROBOT.file.gripper.position_at(ROBOT.file.gripper.width_at(position)) == pytest.approx(position)
 
 
 @pytest.mark.parametrize(

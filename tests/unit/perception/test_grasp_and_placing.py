@@ -1,5 +1,7 @@
 """Grasp and placing poses from pictures of known geometry."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from quartet_perception import (
     plan_grasp,
 )
 from quartet_perception.errors import NoFreeSpaceError, ObjectTooWideError, TooFewPointsError
+from quartet_perception.estimate import still_there
 from quartet_perception.grasp import downward, grasp_depth, reach_of_pick
 from quartet_perception.placing import hanging_m
 from quartet_perception.scene.solids import Solid
@@ -70,7 +73,61 @@ def test_fingers_turn_away_from_a_neighbour(segmenter, new_scene, colours, robot
     crowded = grasp_of(segmenter, scene.view(), robot, "coke can")[1]
     assert turn_between(alone.yaw, np.pi / 2) < 0.2
     assert turn_between(crowded.yaw, np.pi / 2) > 0.6
-    assert crowded.blocked <= 3
+    assert crowded.room > 0.005
+    assert (alone.opening, alone.room) == (robot.gripper.stroke_m, pytest.approx(0.037, abs=0.004))
+
+
+def test_fingers_that_cannot_turn_away_open_less(segmenter, new_scene, colours, robot):
+    """A long box is gripped across its short side only, between what stands along both of its long sides."""
+    scene = new_scene().table(0.6, TABLE).box((0.85, 0.0, TABLE + 0.1), (0.15, 0.06, 0.2), colours["yellow"])
+    alone = grasp_of(segmenter, scene.view(), robot, "cereal box")[1]
+    for side in (1, -1):
+        scene.box((0.85, side * 0.083, TABLE + 0.08), (0.15, 0.03, 0.16), colours["green"])
+    between = grasp_of(segmenter, scene.view(), robot, "cereal box")[1]
+    assert (alone.opening, between.oriented) == (robot.gripper.stroke_m, True)
+    outer = between.opening / 2 + robot.gripper.finger_thickness_m
+    assert between.width < between.opening
+    assert outer < 0.068, "a finger would come down on the neighbour"
+    assert not between.sure
+
+
+def test_a_neighbour_behind_another_thing_is_taken_to_have_a_body(segmenter, new_scene, colours, robot):
+    """The camera sees its front alone; the fingers keep off what must be behind it."""
+    scene = new_scene().table(0.6, TABLE).cylinder((0.85, 0.0, TABLE + 0.059), 0.066, 0.118, colours["red"])
+    scene.box((0.85, 0.1, TABLE + 0.08), (0.08, 0.08, 0.16), colours["green"])
+    _, grasp = grasp_of(segmenter, scene.view(), robot, "coke can")
+    axis = np.array([np.cos(grasp.yaw), np.sin(grasp.yaw)])
+    for side in (1, -1):
+        for out in np.linspace(grasp.width / 2, grasp.opening / 2 + robot.gripper.finger_thickness_m, 8):
+            finger = np.array((grasp.x, grasp.y)) + side * out * axis
+            assert max(abs(finger[0] - 0.85) - 0.04, abs(finger[1] - 0.1) - 0.04) > 0, "a finger within the box"
+
+
+def test_what_the_picture_does_not_show_makes_a_grasp_unsure(segmenter, new_scene, colours, robot):
+    """Behind a tall box anything may stand: the fingers' way down beside it is not seen."""
+    scene = new_scene().table(0.6, TABLE).cylinder((0.85, 0.0, TABLE + 0.059), 0.066, 0.118, colours["red"])
+    alone = grasp_of(segmenter, scene.view(), robot, "coke can")[1]
+    assert alone.sure
+    # From low, with something before one half of it; its own far side is hidden as well.
+    scene.box((0.70, 0.075, TABLE + 0.08), (0.06, 0.12, 0.16), colours["green"])
+    low = scene.view(eye=(0.05, 0.1, 0.75), target=(0.85, 0.0, 0.5))
+    half_hidden = grasp_of(segmenter, low, robot, "coke can")[1]
+    assert half_hidden.hidden > 0.25
+    assert not half_hidden.sure
+
+
+def test_what_was_seen_is_looked_for_by_its_depth_alone(segmenter, new_scene, colours, robot):
+    """From above another colour shows; another place, or nothing, is told apart."""
+
+    def scene(x: float, colour: str) -> Any:
+        return new_scene().table(0.6, TABLE).cylinder((x, 0.0, TABLE + 0.059), 0.066, 0.118, colours[colour])
+
+    seen, _ = grasp_of(segmenter, scene(0.85, "red").view(), robot, "coke can")
+    above: Any = {"eye": (0.80, 0.0, 0.85), "target": (0.86, 0.0, TABLE)}
+    assert still_there(scene(0.85, "green").view(**above), seen)
+    assert not still_there(scene(0.95, "red").view(**above), seen)
+    assert not still_there(new_scene().table(0.6, TABLE).view(**above), seen)
+    assert not still_there(scene(0.85, "red").view(eye=(0.8, 0.0, 0.85), target=(0.8, 0.9, 0.8)), seen), "out of view"
 
 
 def test_flat_things_are_gripped_above_the_table(segmenter, new_scene, colours, robot):

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from quartet_perception.pose_memory import PoseMemory, RememberedPose
+from quartet_perception.pose_memory import PoseMemory, RememberedPose, ViewMemory
+from quartet_perception.scene.view import Intrinsics, View
 
 HERE = (1.0, 2.0, 0.3)
 
 
-def seen(value, x=0.8, yaw=0.0, base=HERE, range_m=1.0, period=np.pi):
-    return RememberedPose(value, (x, 0.0, 0.5), yaw, period, base, range_m)
+def seen(value, x=0.8, yaw=0.0, base=HERE, range_m=1.0, period=np.pi, stamp=100.0):
+    return RememberedPose(value, (x, 0.0, 0.5), yaw, period, base, range_m, stamp)
 
 
 @pytest.mark.parametrize(
@@ -39,3 +40,34 @@ def test_names_are_kept_apart_and_can_be_forgotten():
     assert memory.update("cup", seen("cup")) == "cup"
     memory.clear()
     assert memory.update("can", seen("new")) == "new"
+
+
+def test_an_estimate_is_recalled_while_the_base_stands_and_for_half_a_minute():
+    memory = PoseMemory()
+    memory.update("can", seen("old"))
+    assert memory.recall("can", HERE, 129.0) == "old"
+    assert memory.recall("can", HERE, 131.0) is None
+    assert memory.recall("can", (1.02, 2.0, 0.3), 101.0) is None
+    assert memory.recall("can", None, 101.0) is None
+    assert memory.recall("cup", HERE, 101.0) is None
+    memory.update("can", seen("same", x=0.802, stamp=120.0))
+    assert memory.recall("can", HERE, 149.0) == "old", "seen again where it was"
+
+
+def picture(camera, stamp):
+    return View(
+        np.zeros((2, 2, 3), np.uint8), np.zeros((2, 2), np.float32), Intrinsics(1, 1, 0, 0), np.eye(4), camera, stamp
+    )
+
+
+def test_pictures_from_the_same_standpoint_are_kept_together():
+    memory = ViewMemory()
+    front = picture("front", 100.0)
+    assert memory.add(front, HERE) == []
+    assert memory.add(picture("front", 101.0), HERE) == [], "the same camera's last one is replaced"
+    newest = picture("front", 102.0)
+    memory.add(newest, HERE)
+    assert memory.add(picture("arm", 110.0), HERE) == [newest]
+    assert memory.add(picture("arm", 133.0), HERE) == [], "too old"
+    assert memory.add(picture("arm", 110.0), (1.02, 2.0, 0.3)) == [], "taken elsewhere"
+    assert memory.add(picture("arm", 110.0), None) == []

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 from quartet_perception.catalogue import Catalogue
 from quartet_perception.errors import BadImageError, UnknownObjectError
@@ -277,3 +278,34 @@ def test_segmenters_are_made_by_name(catalogue):
     assert isinstance(create_segmenter("colour_shape", catalogue), ColourShapeSegmenter)
     with pytest.raises(ValueError, match="'magic' is not known; valid: colour_shape"):
         create_segmenter("magic", catalogue)
+
+
+def test_a_can_under_the_camera_is_known_by_a_crescent_of_its_wall(segmenter, new_scene, colours):
+    """Its lid is pale; a pale cylinder without that crescent, or with another one, is no such can."""
+    pale = (0.85, 0.85, 0.83)
+
+    def seen(wall):
+        scene = new_scene().table(0.6, 0.45)
+        scene.cylinder((0.85, 0.0, 0.45 + 0.056), 0.066, 0.112, wall)
+        scene.cylinder((0.85, 0.0, 0.45 + 0.115), 0.064, 0.006, pale)
+        return [
+            one.label
+            for one in segmenter.segment(scene.view(eye=(0.79, 0.0, 0.90), target=(0.83, 0, 0.5)), ["coke can"])
+        ]
+
+    assert seen(colours["red"]) == ["red coke can"]
+    assert seen(pale) == []
+    assert seen(colours["green"]) == []
+
+
+def test_a_thing_whose_depth_is_full_of_holes_is_one_thing(segmenter, new_scene, colours):
+    """Dark and glossy things return depth in half of their pixels only, in patches."""
+    scene = new_scene().table(0.6, 0.45).cylinder((1.2, 0.0, 0.45 + 0.059), 0.066, 0.118, colours["red"])
+    whole = scene.view()
+    (found,) = segmenter.segment(whole, ["coke can"])
+    patches = ndimage.gaussian_filter(np.random.default_rng(3).normal(size=whole.shape), 1.2)
+    depth = np.where(found.mask & (patches < 0), 0, whole.depth).astype(np.float32)
+    assert 0.4 < float((depth[found.mask] == 0).mean()) < 0.6
+    (again,) = segmenter.segment(replace(whole, depth=depth), ["coke can"])
+    assert again.label == "red coke can"
+    assert np.hypot(again.solid.x - 1.2, again.solid.y) < 0.01

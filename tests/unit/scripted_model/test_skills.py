@@ -282,6 +282,23 @@ def test_pick_and_place_let_the_arm_be_lower_where_it_cannot_be_high(pick, place
     assert [one.get("min_fraction") for one in straight] == [None, 0.5]
 
 
+@pytest.mark.parametrize("found", [True, False])
+def test_pick_looks_from_above_where_it_is_not_sure_that_the_fingers_pass(pick, robot, found):
+    grasp = {"ok": True, "pre_grasp_pose": pose(0.5), "grasp_pose": pose(0.3), "lift_pose": pose(0.6)}
+    robot.say("get_topdown_grasp_pose", {**grasp, "look_again": True, "open_position": 0.3})
+    if found:
+        robot.say("get_topdown_grasp_pose", {**grasp, "grasp_pose": pose(0.25), "look_again": True})
+    else:
+        robot.fail("get_topdown_grasp_pose", "NO_OBJECTS_FOUND")
+    talk, report = pick()
+    assert report["success"] is True
+    asked = [a for _, a in talk.made("perception__get_topdown_grasp_pose")]
+    assert asked == [{"object_name": "red can"}, {"object_name": "red can", "camera": "arm"}]
+    opened = [a for _, a in talk.made("moveit__open_gripper")]
+    down = talk.made("moveit__plan_cartesian_path")[0][1]
+    assert (opened, down) == (([{"position": 0.3}, {}], pose(0.25)) if found else ([{"position": 0.3}], pose(0.3)))
+
+
 def test_pick_with_something_in_the_gripper(pick, robot):
     robot.held = True
     talk, report = pick()

@@ -109,12 +109,16 @@ class CodedArm:
                 **fields,
             )
 
-    async def fingers(self, tool: str) -> GripperResult:
-        """Open or close the gripper (`open_gripper`, `close_gripper`), once more if that fails."""
-        moved = await self._check.call(GripperResult, f"moveit__{tool}")
+    async def fingers(self, tool: str, position: float | None = None) -> GripperResult:
+        """Open or close the gripper (`open_gripper`, `close_gripper`), once more if that fails.
+
+        `position` is that of the gripper's joint; None: wholly.
+        """
+        given = {} if position is None else {"position": position}
+        moved = await self._check.call(GripperResult, f"moveit__{tool}", **given)
         if not moved.ok and moved.error_code not in WITHDRAWN:
             # Fingers that are where they should be already do nothing.
-            moved = await self._check.call(GripperResult, f"moveit__{tool}")
+            moved = await self._check.call(GripperResult, f"moveit__{tool}", **given)
         end_unless_repeatable(moved, tool)
         return moved
 

@@ -277,6 +277,10 @@ class Gripper(Section):
         """Return the opening between the finger pads [m] at a position of the joint; linear, as the command is."""
         return self.stroke_m * (self.closed_position - position) / (self.closed_position - self.open_position)
 
+    def position_at(self, width: float) -> float:
+        """Return the position of the joint at which the finger pads are `width` [m] apart, the inverse of width_at."""
+        return self.closed_position - (self.closed_position - self.open_position) * width / self.stroke_m
+
 
 class Manipulation(Section):
     """Distances of the pick and place motions [m]."""

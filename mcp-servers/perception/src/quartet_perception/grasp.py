@@ -1,5 +1,6 @@
 """Top-down grasps with a parallel gripper."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 
 from quartet_perception.errors import ObjectTooWideError
 from quartet_perception.estimate import Estimate
+from quartet_perception.hand_room import ROOM_M, HandRoom
 from quartet_perception.scene.view import View
 from quartet_site import Gripper, RobotFile
 
@@ -15,13 +17,15 @@ _ORIENTED_ASPECT = 1.2
 _YAWS = 36
 _TURN_TOLERANCE = np.radians(16)
 """How far a grasp of a long object may turn from its short axis to keep the fingers free."""
-_HAND_BEHIND_M, _HAND_BEYOND_M = 0.10, 0.02
-"""The hand's own body reaches from this far behind the flange to this far beyond the finger tips."""
+_SURE_ROOM_M, _SURE_HIDDEN = 0.012, 0.25
+"""Room, and hidden share, with which no finger met a neighbour in packed scenes but for one in a hundred."""
 _CLEAR_M = 0.02
 """The finger tips pass over an object at least this far above its top. An arm may miss its target by 0.01 m
 (quartet_moveit.arm.REACHED_M); the rest is for the height that a camera has measured."""
 _WHOLE_WAY = 0.95
 """Part of a straight way that counts as all of it, as in plan_cartesian_path."""
+_TURNED_ROUND = 0.05
+"""Cost of the hand turned by half a turn, which matters to its camera alone."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,9 @@ class Grasp:
     """A grasp in the base frame.
 
     x, y, z: of the tool flange [m]; yaw: direction in which the fingers close [rad]. width: of the object between
-    them [m]. tip_z: height of the fingertips. blocked: seen points of other objects where the fingers would be.
+    them [m]. tip_z: height of the fingertips. opening: how far the fingers are apart on the way down [m]. room: what
+    is left between a finger or the hand and the nearest thing then [m]; below zero it comes down on something. hidden:
+    share of the fingers' way down that the picture does not show.
     """
 
     x: float
@@ -59,7 +65,14 @@ class Grasp:
     width: float
     tip_z: float
     oriented: bool
-    blocked: int
+    opening: float
+    room: float
+    hidden: float
+
+    @property
+    def sure(self) -> bool:
+        """Whether there is room for the fingers as far as the picture shows, and it shows enough of it."""
+        return self.room >= _SURE_ROOM_M and self.hidden <= _SURE_HIDDEN
 
     @property
     def quaternion(self) -> tuple[float, float, float, float]:
@@ -78,8 +91,17 @@ def grasp_depth(height: float, gripper: Gripper) -> float:
     return float(np.clip(depth, 0.0, gripper.grasp_depth_m))
 
 
-def plan_grasp(view: View, seen: Estimate, robot: RobotFile) -> Grasp:
+def plan_grasp(
+    view: View,
+    seen: Estimate,
+    robot: RobotFile,
+    before: Sequence[View] = (),
+    wrist_camera: NDArray[np.float64] | None = None,
+) -> Grasp:
     """Return the best top-down grasp: narrow, fingers clear of neighbours, across the short axis of long objects.
+
+    before: earlier pictures from the same standpoint, for neighbours that this one does not show. wrist_camera: its
+    4x4 pose in the frame of the tool flange, for things that it would meet.
 
     Raises ObjectTooWideError.
     """
@@ -95,7 +117,7 @@ def plan_grasp(view: View, seen: Estimate, robot: RobotFile) -> Grasp:
         preferred = bearing + np.pi / 2
     else:
         preferred = _nearest_quarter(seen.solid.yaw, bearing + np.pi / 2)
-    obstacles = _neighbours(view, seen, tip_z, gripper)
+    hand = HandRoom([view, *before], seen, tip_z, gripper, wrist_camera)
     outline = seen.solid.footprint
     best: tuple[float, Grasp] | None = None
     narrowest = np.inf
@@ -108,11 +130,26 @@ def plan_grasp(view: View, seen: Estimate, robot: RobotFile) -> Grasp:
         narrowest = min(narrowest, width)
         if width > stroke - 2 * gripper.side_clearance_m:
             continue
-        blocked = _blocked(obstacles, seen, axis, width, robot)
-        cost = min(blocked, 60) * 0.05 + width * 4 + abs(float(turn)) * 0.3
-        if best is None or cost < best[0]:
-            z = tip_z + gripper.finger_offset_m
-            best = (cost, Grasp(seen.solid.x, seen.solid.y, z, _half_turn(yaw), width, tip_z, oriented, blocked))
+        over = hand.over(yaw)
+        _, camera, hand_yaw = min((_lack(hand.camera(one)) + more, hand.camera(one), one) for one, more in _turned(yaw))
+        for opening, beside, hidden in hand.openings(yaw, width):
+            cost = _lack(beside) + _lack(over) + _lack(camera) + width * 4 + abs(float(turn)) * 0.3
+            if best is None or cost < best[0]:
+                best = (
+                    cost,
+                    Grasp(
+                        seen.solid.x,
+                        seen.solid.y,
+                        tip_z + gripper.finger_offset_m,
+                        hand_yaw,
+                        width,
+                        tip_z,
+                        oriented,
+                        opening,
+                        min(beside, over, camera),
+                        hidden,
+                    ),
+                )
     if best is None:
         raise ObjectTooWideError(f"{narrowest:.3f} m wide, the fingers open {stroke:.3f} m")
     return best[1]
@@ -125,35 +162,9 @@ def reach_of_pick(robot: RobotFile, height: float) -> float:
     return arm.reach_floor_m + part * (arm.reach_top_down_m - arm.reach_floor_m)
 
 
-def _neighbours(view: View, seen: Estimate, tip_z: float, gripper: Gripper) -> NDArray[np.float64]:
-    """Return the Nx2 seen points of other objects between the heights of finger tips and palm, near the object."""
-    points = view.points[::2, ::2][view.valid[::2, ::2]]
-    near = (np.abs(points[:, 0] - seen.solid.x) < 0.16) & (np.abs(points[:, 1] - seen.solid.y) < 0.16)
-    points = points[near & (points[:, 2] > max(tip_z, seen.support + 0.012)) & (points[:, 2] < tip_z + 0.12)]
-    points = points.astype(np.float64)
-    if len(points) == 0:
-        return np.zeros((0, 2))
-    if view.tool_in_base is not None:
-        # The robot's own hand is no neighbour.
-        tool = view.tool_in_base
-        local = (points - tool[:3, 3]) @ tool[:3, :3]
-        beside = (np.abs(local[:, :2]) < gripper.hand_radius_m).all(axis=1)
-        along = (local[:, 2] > -_HAND_BEHIND_M) & (local[:, 2] < gripper.finger_offset_m + _HAND_BEYOND_M)
-        points = points[~(beside & along)]
-    return points[seen.solid.distances(points) > 0.010][:, :2] if len(points) else np.zeros((0, 2))
-
-
-def _blocked(
-    points: NDArray[np.float64], seen: Estimate, axis: NDArray[np.float64], width: float, robot: RobotFile
-) -> int:
-    """Return how many of the points lie where a finger comes down or closes."""
-    if len(points) == 0:
-        return 0
-    local = points - (seen.solid.x, seen.solid.y)
-    along, across = np.abs(local @ axis), np.abs(local @ np.array([-axis[1], axis[0]]))
-    outer = robot.gripper.stroke_m / 2 + robot.gripper.finger_thickness_m + 0.003
-    lane = robot.gripper.pad_width_m / 2 + 0.006
-    return int(((across < lane) & (along < outer) & (along > width / 2 - 0.005)).sum())
+def _lack(room: float) -> float:
+    """Return the cost of too little room: 0 from ROOM_M, 3 at none, up to 12 on top of something."""
+    return 3 * (1 - min(room, ROOM_M) / ROOM_M) ** 2
 
 
 def _nearest_quarter(yaw: float, wanted: float) -> float:
@@ -165,6 +176,9 @@ def _square_on(turn: float) -> bool:
     return abs(abs(float(turn)) - np.pi / 2) < 0.09
 
 
-def _half_turn(yaw: float) -> float:
-    """Return the yaw of the same grasp in [0, pi): the fingers are alike, and pi/2 closes along the y axis."""
-    return float(yaw % np.pi)
+def _turned(yaw: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the two yaws of the hand for a grasp, with their costs.
+
+    The fingers are alike: that in [0, pi) is preferred, of which pi/2 closes along the y axis.
+    """
+    return (yaw % np.pi, 0.0), (yaw % np.pi + np.pi, _TURNED_ROUND)

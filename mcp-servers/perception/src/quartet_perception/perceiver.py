@@ -22,7 +22,7 @@ from quartet_perception.held_object import find_held_object
 from quartet_perception.object_query import NAME_ARGUMENTS, ObjectQuery, id_scope, kinds_of_names
 from quartet_perception.object_tracker import ObjectTracker, Observation
 from quartet_perception.placing import Placement
-from quartet_perception.pose_memory import PoseMemory
+from quartet_perception.pose_memory import PoseMemory, ViewMemory
 from quartet_perception.scene.view import Intrinsics, View
 from quartet_perception.segmenters.base import SegmentedObject, Segmenter, caller_left
 from quartet_robot_link import BridgeUnavailableError, CameraSnapshot, Robot, RobotLinkError
@@ -47,6 +47,7 @@ class Perceiver:
     def __init__(self, robot: Robot, site: SiteFile, segmenter: Segmenter, catalogue: Catalogue) -> None:
         self.robot, self.site, self.catalogue, self.segmenter = robot, site, catalogue, segmenter
         self.grasps: PoseMemory[Estimate] = PoseMemory()
+        self.grasp_views = ViewMemory()
         self.placements: PoseMemory[Placement] = PoseMemory()
         self.tracker = ObjectTracker()
         # One worker: pictures are large, and a second one would only compete for the same core.
@@ -182,6 +183,14 @@ class Perceiver:
         except RobotLinkError:
             return None
         return None if position is None else gripper.width_at(position)
+
+    async def wrist_camera(self) -> NDArray[np.float64] | None:
+        """Return the 4x4 pose of the wrist camera in the frame of the tool flange; None when unknown."""
+        frames = self.file.frames
+        try:
+            return (await self.robot.transform(frames.tool, self.file.cameras.arm.frame, timeout_s=_EXTRA_S)).matrix
+        except RobotLinkError:
+            return None
 
     async def base(self) -> tuple[float, float, float] | None:
         """Return x, y [m] and yaw [rad] of the base in the odometry frame, which does not jump; None when unknown."""

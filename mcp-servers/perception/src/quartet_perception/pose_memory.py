@@ -1,11 +1,15 @@
-"""Pose memory: keeps an estimate steady while the robot and the object stand still."""
+"""What is remembered while the robot stands still: estimates, which stay as they are, and pictures."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
 
+from quartet_perception.scene.view import View
+
 Value = TypeVar("Value")
+Base = tuple[float, float, float] | None
+"""x, y [m] and yaw [rad] of the base in a frame that does not jump; None when unknown."""
 
 MAX_SHIFT_M = 0.01
 MAX_TURN_RAD = float(np.radians(30))
@@ -15,6 +19,8 @@ _STOOD_STILL_RAD = float(np.radians(0.4))
 """Changes of odometry below which the base has not moved."""
 _MUCH_NEARER = 0.75
 """An estimate from less than this share of the previous distance is the better one."""
+_FRESH_S = 30.0
+"""An object that was seen so long ago may have been exchanged meanwhile [s, the robot's clock]."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +35,11 @@ class RememberedPose(Generic[Value]):
     yaw: float
     period: float
     """Yaw repeats after this angle [rad]; 0 when yaw says nothing."""
-    base: tuple[float, float, float] | None
-    """x, y [m] and yaw [rad] of the base when it was taken, in a frame that does not jump; None when unknown."""
+    base: Base
+    """Of when it was taken."""
     range_m: float
+    stamp: float
+    """Time of its picture [s, the robot's clock]."""
 
 
 class PoseMemory(Generic[Value]):
@@ -49,9 +57,20 @@ class PoseMemory(Generic[Value]):
         old = self._last.get(name)
         still = old is not None and _same_place(old.base, new.base) and _close(old, new)
         if old is not None and still and new.range_m > _MUCH_NEARER * old.range_m:
+            self._last[name] = replace(old, stamp=new.stamp)
             return old.value
         self._last[name] = new
         return new.value
+
+    def recall(self, name: str, base: Base, stamp: float) -> Value | None:
+        """Return the estimate of `name` for a picture taken at `stamp` [s]; None without one, and once the base moved.
+
+        An estimate is forgotten after half a minute.
+        """
+        last = self._last.get(name)
+        if last is None or not _same_place(last.base, base) or stamp - last.stamp > _FRESH_S:
+            return None
+        return last.value
 
     def forget(self, name: str) -> None:
         """Drop the estimate of one name: the next one counts, however near it is."""
@@ -62,7 +81,23 @@ class PoseMemory(Generic[Value]):
         self._last.clear()
 
 
-def _same_place(a: tuple[float, float, float] | None, b: tuple[float, float, float] | None) -> bool:
+class ViewMemory:
+    """The last picture of each camera, as long as the base stands where it was taken, and for half a minute."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[View, Base]] = {}
+
+    def add(self, view: View, base: Base) -> list[View]:
+        """Take in a picture and return those of the other cameras from the same standpoint."""
+        self._last[view.camera] = (view, base)
+        return [
+            other
+            for camera, (other, stood) in self._last.items()
+            if camera != view.camera and _same_place(stood, base) and view.stamp - other.stamp <= _FRESH_S
+        ]
+
+
+def _same_place(a: Base, b: Base) -> bool:
     if a is None or b is None:
         return False
     turn = abs((a[2] - b[2] + np.pi) % (2 * np.pi) - np.pi)

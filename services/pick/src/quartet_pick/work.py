@@ -53,15 +53,13 @@ async def _holding_already(check: RequestContext, arguments: PickArguments, gras
 
 async def _grasp(check: RequestContext, arm: CodedArm, arguments: PickArguments) -> GraspPoseResult:
     """Close the fingers on the object, at the second try at the latest; return the grasp pose that led to it."""
+    what = f"'{arguments.object_name}'"
     for number in range(TRIES):
-        pose = await _reachable_pose(check, arguments)
+        pose = await _above(arm, await _reachable_pose(check, arguments), what)
+        if pose.look_again and (nearer := await _from_above(check, arguments)) is not None:
+            pose = await _above(arm, nearer, what)
         assert pose.grasp_pose is not None
         assert pose.pre_grasp_pose is not None
-        opened = await arm.fingers("open_gripper")
-        if not opened.ok:
-            raise GaveUpError(PickCode.UNKNOWN, f"the gripper does not open: {code_and_message(opened)}")
-        what = f"'{arguments.object_name}'"
-        await arm.towards(await arm.above(pose.pre_grasp_pose, pose.pre_grasp_lower_by_m), what)
         await arm.down(pose.grasp_pose, pose.pre_grasp_pose, pose.lift_min_fraction, what)
         await arm.fingers("close_gripper")
         if (await arm.grasp()).state is GraspState.HOLDING:
@@ -75,6 +73,26 @@ async def _grasp(check: RequestContext, arm: CodedArm, arguments: PickArguments)
     raise GaveUpError(
         PickCode.PICK_ATTACH_TIMEOUT, f"the fingers closed on nothing at '{arguments.object_name}', {TRIES} times"
     )
+
+
+async def _above(arm: CodedArm, pose: GraspPoseResult, what: str) -> GraspPoseResult:
+    """Open the fingers as far as a grasp pose says and bring the hand above it; return that pose."""
+    opened = await arm.fingers("open_gripper", pose.open_position)
+    if not opened.ok:
+        raise GaveUpError(PickCode.UNKNOWN, f"the gripper does not open: {code_and_message(opened)}")
+    assert pose.pre_grasp_pose is not None
+    await arm.towards(await arm.above(pose.pre_grasp_pose, pose.pre_grasp_lower_by_m), what)
+    return pose
+
+
+async def _from_above(check: RequestContext, arguments: PickArguments) -> GraspPoseResult | None:
+    """Return the grasp pose that the wrist camera gives from above the object; None where it gives none in reach."""
+    named = {"object_name": arguments.object_name}
+    pose = await about(
+        check, GraspPoseResult, "perception__get_topdown_grasp_pose", arguments.object_id, named, camera="arm"
+    )
+    usable = pose.ok and pose.grasp_pose is not None and pose.pre_grasp_pose is not None
+    return pose if usable and pose.reachable is not False else None
 
 
 async def _reachable_pose(check: RequestContext, arguments: PickArguments) -> GraspPoseResult:

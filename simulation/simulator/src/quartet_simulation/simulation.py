@@ -6,6 +6,7 @@ One thread owns a Simulation and calls all its methods; a Scene (snapshot) may b
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -44,7 +45,7 @@ from quartet_simulation.sensors.calibration import BodyState, CameraMounts, draw
 from quartet_simulation.sensors.cameras import Cameras
 from quartet_simulation.sensors.levels import DEFAULT_LEVEL, find_level
 from quartet_simulation.sensors.localisation import Localisation
-from quartet_simulation.truth import describe, describe_object
+from quartet_simulation.truth import describe, describe_object, distances_of_hand
 from quartet_simulation.worlds import find_world
 from quartet_simulation.worlds.compile import make_spec
 
@@ -55,6 +56,8 @@ BODY_MIDDLE, BODY_SIDES = (0.0, 0.07, -0.07), (0.15, -0.15)
 """How far beside a person's middle beams go that meet them [m]; the first also with one leg behind the other."""
 PLANNER_ID = "GridBased"
 """Name of the path planner, as Nav2's example configurations have it."""
+WITHIN_HAND_M = 0.2
+"""Up to this far distances of the hand are told [m]."""
 OCCUPIED_WITHIN = 0.15
 """A point nearer to an obstacle than this is occupied [m]."""
 
@@ -466,6 +469,19 @@ class Simulation(ArmSimulation):
         self._physics.forward()
         self._localise()
         self._base.reset()
+
+    def put_arm(self, joints: Iterable[float], opening: float) -> None:
+        """Set the arm to true joint positions [rad] with the fingers `opening` [m] apart. For scenario set-up."""
+        self._physics.set_arm(joints)
+        self._physics.set_opening(opening)
+        self._physics.forward()
+
+    def hand_distances(self) -> dict[str, float]:
+        """Return the true distance of fingers, hand and wrist camera to each object within 0.2 m of them [m].
+
+        Below zero they are within it. For scoring, never for a robot.
+        """
+        return distances_of_hand(self._physics, WITHIN_HAND_M)
 
     def put_in_gripper(self, name: str) -> None:
         """Close the gripper of the first robot around an object. Raises UnknownNameError."""

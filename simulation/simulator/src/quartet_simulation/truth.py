@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import mujoco
+import numpy as np
+
 from quartet_simulation.episode import Episode
 from quartet_simulation.gripper import GripperDriver
 from quartet_simulation.names import number_of
@@ -53,6 +56,26 @@ def describe(
         "person_contacts": _contacts(physics.touched_people()),
         "people": {name: list(physics.person_at(name)) for name in physics.people},
     }
+
+
+def distances_of_hand(physics: Physics, within: float) -> dict[str, float]:
+    """Return the distance of fingers, hand and what is mounted on it to each object within `within` of them [m].
+
+    Below zero they are within it.
+    """
+    model, arm = physics.model, physics.arm
+    parts = {physics.name(body) for body in (*arm.fingers, arm.tool, *arm.palm)}
+    solid = np.flatnonzero(model.geom_contype)
+    hand = [geom for geom in solid if model.body(int(model.geom_bodyid[geom])).name in parts]
+    found: dict[str, float] = {}
+    for geom in solid:
+        if (name := physics.object_of_geom(int(geom))) is None:
+            continue
+        for part in hand:
+            distance = mujoco.mj_geomDistance(model, physics.data, int(part), int(geom), within, None)
+            if distance < within:
+                found[name] = min(distance, found.get(name, within))
+    return found
 
 
 def _contacts(touched: dict[tuple[str, str], Touch]) -> list[dict[str, Any]]:

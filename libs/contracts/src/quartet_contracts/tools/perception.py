@@ -163,6 +163,12 @@ class GraspPoseResult(ToolResult):
     distance_m: Metres | None = None
     reachable: bool | None = None
     """Whether the horizontal distance is within the arm's reach as the robot file gives it."""
+    open_position: float | None = None
+    """Position for open_gripper with which the fingers pass between the object and what stands close to it; None: fully
+    open."""
+    look_again: bool = False
+    """Whether there is little room beside the object, or what is beside it was hidden: the wrist camera tells from
+    pre_grasp_pose."""
 
 
 class PlacingPoseResult(ToolResult):

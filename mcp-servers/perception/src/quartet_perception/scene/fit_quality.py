@@ -24,6 +24,9 @@ _COLOUR_SHARE = 0.5
 
 _GAP_PX = 3
 """Half of the gap between parts of a vessel's wall over which they still enclose its floor [pixels]."""
+_LID_M, _LEAST_WALL, _MOST_WALL, _LEAST_WALL_PX, _OWN_WALL = 0.008, 0.05, 0.5, 60, 0.5
+"""What is at most so far below a top is its lid [m]; the least and largest share of a wall by which a lid is known, the
+least number of its pixels and their least membership."""
 _OWN_COLOUR, _BESIDE_SHARE = 0.4, 0.3
 """Membership of a floor's pixel, and the most that what is beside a vessel may have of its colours."""
 
@@ -133,7 +136,8 @@ def evaluate_fit(
     colour = _colour_agreement(c, posed, member[_grid(view, rendering)])
     score = float(_exactness(c, posed).sum()) / (matched + through + bulge + outside) * colour
     # Most of what is seen of it must be the region itself, not a table that happens to be at the same depth.
-    own = _with_floor(c, member[_grid(view, rendering)]) if posed.solid.hollow else c.region
+    with_more = _with_floor if posed.solid.hollow else _with_lid
+    own = with_more(c, posed, member[_grid(view, rendering)])
     covered = float((c.match & own).sum()) / matched
     score *= float(np.clip((covered - 0.12) / 0.2, 0, 1))
     if posed.solid.hollow:
@@ -216,14 +220,35 @@ def _compare(view: View, posed: PosedSolid, rendering: _Rendering, region: Mask)
 def _colour_agreement(c: _Comparison, posed: PosedSolid, member: NDArray[np.uint8]) -> float:
     """Return 1 where enough of the matching pixels have the object's colours; lids and labels may have others."""
     share = float(member[c.match].mean()) / FULL
-    if posed.solid.primitive == "cylinder" and not posed.solid.lying:
-        wall = c.match & ~(c.height > posed.top - 0.008)
-        if float(wall.sum()) > 0.15 * int(c.match.sum()):
-            share = max(share, 0.8 * float(member[wall].mean()) / FULL)
+    wall = _wall_under_lid(c, posed)
+    if wall is not None:
+        share = max(share, 0.8 * float(member[wall].mean()) / FULL)
     return float(np.clip(share / _COLOUR_SHARE, 0, 1))
 
 
-def _with_floor(c: _Comparison, member: NDArray[np.uint8]) -> Mask:
+def _wall_under_lid(c: _Comparison, posed: PosedSolid) -> Mask | None:
+    """Return the matching pixels of an upright cylinder below its top; None where too few of them are seen."""
+    if posed.solid.primitive != "cylinder" or posed.solid.lying:
+        return None
+    wall = c.match & ~(c.height > posed.top - _LID_M)
+    enough = max(_LEAST_WALL_PX, _LEAST_WALL * int(c.match.sum()))
+    return wall if int(wall.sum()) >= enough else None
+
+
+def _with_lid(c: _Comparison, posed: PosedSolid, member: NDArray[np.uint8]) -> Mask:
+    """Return the region of a solid with the lid on it, which may have any colour where the wall under it has its own.
+
+    From above a can shows its lid and a crescent of its wall. Where more of the wall is seen, its colours must do.
+    """
+    wall = _wall_under_lid(c, posed)
+    if wall is None or int(wall.sum()) > _MOST_WALL * int(c.match.sum()):
+        return c.region
+    if float(member[wall].mean()) < _OWN_WALL * FULL:
+        return c.region
+    return c.region | (c.match & ~wall)
+
+
+def _with_floor(c: _Comparison, _: PosedSolid, member: NDArray[np.uint8]) -> Mask:
     """Return the region of a vessel with its floor, which may lie too low to be told from what the vessel stands on.
 
     The floor is what the walls enclose, and what has the vessel's colours where those end at its outline.

@@ -35,6 +35,8 @@ _UPRIGHT_ENOUGH = 0.7
 """Agreement of an upright pose from which fallen ones are not tried."""
 _SPECK = 0.12
 """Part of an object's smallest outline that a region must cover to be looked at."""
+_NO_SPECK = 500
+"""A region of so many pixels is looked at in any case: of a can right under the camera little but the lid is seen."""
 _ATTACHED = (0.30, 0.60)
 """An object whose outline continues into something else by less than the first share stands free; by more than the
 second it is a patch of something larger."""
@@ -245,7 +247,7 @@ class ColourShapeSegmenter:
         extent = blob.high - blob.low
         largest = float(np.linalg.norm(entry.appearance.size_m))
         a, b, _ = sorted(entry.appearance.size_m)
-        if blob.pixels < _SPECK * a * b * (blob.focal / blob.range_m) ** 2:
+        if blob.pixels < min(_SPECK * a * b * (blob.focal / blob.range_m) ** 2, _NO_SPECK):
             return False
         if float(blob.high[2]) - blob.support > largest + 0.03 and not blob.held and not self._stacked:
             return False

@@ -8,15 +8,19 @@ from pydantic import Field
 from quartet_contracts import ObjectId, Term
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.perception import BoundingBox, CameraName, GraspPoseResult
-from quartet_perception.errors import BadParametersError, ObjectTooWideError
-from quartet_perception.estimate import Estimate, estimate
+from quartet_perception.errors import BadParametersError, NothingFoundError, ObjectTooWideError
+from quartet_perception.estimate import Estimate, estimate, still_there
 from quartet_perception.grasp import Grasp, clearance, plan_grasp, reach_of_pick
 from quartet_perception.object_query import GRASP_POSE, id_scope, kinds_of_names
 from quartet_perception.perceiver import Perceiver
 from quartet_perception.pose_memory import RememberedPose
 from quartet_perception.scene.view import View
-from quartet_perception.segmenters.base import SegmentedObject
 from quartet_tool_server import ToolServer
+
+_FROM_ABOVE_M = 0.5
+"""What was seen from nearer than this was seen by the wrist camera above it: there is no better look."""
+_LITTLE_ROOM_M = 0.006
+"""With less room than this a finger may touch something."""
 
 
 def add_grasp_tool(server: ToolServer, perceiver: Perceiver) -> None:
@@ -42,31 +46,53 @@ def add_grasp_tool(server: ToolServer, perceiver: Perceiver) -> None:
         later. If reachable is false, do not move the arm: the base must come nearer first (distance_m says how far the
         object is). NO_OBJECTS_FOUND: try the other camera or drive nearer. TOO_FEW_POINTS: seen without depth, look
         from elsewhere. UNKNOWN_OBJECT: not in the catalogue. UNKNOWN_OBJECT_ID: go on with the name.
+
+        Where something stands close, open_position is the position for open_gripper with which the fingers pass. If
+        look_again is true, that is not sure as seen from here: from pre_grasp_pose ask once more with camera 'arm' and
+        use what comes then; the object need not be recognised from there, what stands where it was seen is enough.
         """
         sought = perceiver.query(object_name, object_id, "object_name", kinds_of_names(GRASP_POSE, "object_name"))
         for name in sought.names if object_name is None else [object_name]:
             server.limits.check_payload(name)
         cameras: tuple[CameraName, ...] = ("arm", "front") if camera is None else (camera,)
-        view, found, _ = await perceiver.best(sought, cameras)
-        seen = await perceiver.compute(estimate, view, found)
         base = await perceiver.base()
-        period = 0.0 if seen.solid.solid.round else float(np.pi)
-        seen = perceiver.grasps.update(
-            found.object_id or found.label,
-            RememberedPose(seen, seen.centre, seen.solid.yaw, period, base, seen.range_m),
-        )
         try:
-            grasp = await perceiver.compute(plan_grasp, view, seen, perceiver.file)
+            view, found, _ = await perceiver.best(sought, cameras)
+        except NothingFoundError:
+            name, object_id = sought.names[0], sought.object_id
+            # From above a can shows its lid, which need not have its colours: it is enough that something stands there.
+            if camera != "arm":
+                raise
+            view = await perceiver.view("arm")
+            remembered = perceiver.grasps.recall(object_id or name, base, view.stamp)
+            if remembered is None or not await perceiver.compute(still_there, view, remembered):
+                raise
+            seen = remembered
+        else:
+            seen = await perceiver.compute(estimate, view, found)
+            period = 0.0 if seen.solid.solid.round else float(np.pi)
+            name, object_id = found.label, found.object_id
+            seen = perceiver.grasps.update(
+                object_id or name,
+                RememberedPose(seen, seen.centre, seen.solid.yaw, period, base, seen.range_m, view.stamp),
+            )
+        wrist_camera = await perceiver.wrist_camera()
+        before = perceiver.grasp_views.add(view, base)
+        try:
+            grasp = await perceiver.compute(plan_grasp, view, seen, perceiver.file, before, wrist_camera)
         except ObjectTooWideError as wide:
             raise BadParametersError(
-                f"'{found.label}' cannot be grasped from above: it is {wide}. Choose another object."
+                f"'{name}' cannot be grasped from above: it is {wide}. Choose another object."
             ) from None
-        if found.object_id is not None:
-            perceiver.tracker.mark_grasp_target(id_scope(), found.object_id)
-        return _result(perceiver, view, found, seen, grasp)
+        if object_id is not None:
+            perceiver.tracker.mark_grasp_target(id_scope(), object_id)
+        return _result(perceiver, view, name, object_id, seen, grasp)
 
 
-def _result(perceiver: Perceiver, view: View, found: SegmentedObject, seen: Estimate, grasp: Grasp) -> GraspPoseResult:
+def _result(
+    perceiver: Perceiver, view: View, name: str, object_id: str | None, seen: Estimate, grasp: Grasp
+) -> GraspPoseResult:
+    gripper = perceiver.file.gripper
     m, frame = perceiver.file.manipulation, perceiver.file.frames.base
     low, high = seen.solid.bounds
 
@@ -75,16 +101,19 @@ def _result(perceiver: Perceiver, view: View, found: SegmentedObject, seen: Esti
 
     distance = float(np.hypot(grasp.x, grasp.y))
     reach = reach_of_pick(perceiver.file, seen.support)
-    notes = [f"'{found.label}' is {distance:.2f} m away and {seen.height:.3f} m tall"]
+    notes = [f"'{name}' is {distance:.2f} m away and {seen.height:.3f} m tall"]
     if distance > reach:
         notes.append(f"beyond the arm's reach of {reach:.2f} m there: drive nearer first")
-    if grasp.blocked > 8:
+    look_again = not grasp.sure and np.linalg.norm(view.origin - np.array(seen.centre)) > _FROM_ABOVE_M
+    if look_again:
+        notes.append("it is not sure that the fingers pass beside it: look again from pre_grasp_pose")
+    elif grasp.room < _LITTLE_ROOM_M:
         notes.append("something stands close beside it: the fingers may touch it")
     return GraspPoseResult(
         message="; ".join(notes),
-        object_name=found.label,
-        object_id=found.object_id,
-        camera="arm" if seen.camera == "arm" else "front",
+        object_name=name,
+        object_id=object_id,
+        camera="arm" if view.camera == "arm" else "front",
         centroid_camera=view.to_camera(np.array(seen.centre)),
         centroid_base=seen.centre,
         grasp_pose=pose(0.0),
@@ -98,8 +127,10 @@ def _result(perceiver: Perceiver, view: View, found: SegmentedObject, seen: Esti
         object_height_m=seen.height,
         grasp_width_m=grasp.width,
         num_points=len(seen.points),
-        gripper_offset_m=perceiver.file.gripper.finger_offset_m,
+        gripper_offset_m=gripper.finger_offset_m,
         oriented=grasp.oriented,
         distance_m=distance,
         reachable=distance <= reach,
+        open_position=None if grasp.opening >= gripper.stroke_m else gripper.position_at(grasp.opening),
+        look_again=bool(look_again),
     )

@@ -101,7 +101,8 @@ def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
                 radius_m=radius, x_bias_m=x_bias_m, crop_radius_m=crop_radius_m,
             )  # fmt: skip
         key = f"{found.label} {object_height_m:.3f} {x_bias_m:.3f} {crop_radius_m}"
-        new = RememberedPose(drop, (drop.x, drop.y, drop.height), 0.0, 0.0, await perceiver.base(), drop.distance)
+        place = (drop.x, drop.y, drop.height)
+        new = RememberedPose(drop, place, 0.0, 0.0, await perceiver.base(), drop.distance, view.stamp)
         if not use_cached:
             perceiver.placements.clear()
         drop = perceiver.placements.update(key, new)

@@ -83,12 +83,12 @@ def transit(talk: Conversation, failed: str, note: str = "", **extra: Any) -> Do
         raise GiveUpError(failed, f"{note}The arm did not reach its transit pose ({why(result)}).", **extra)
 
 
-def gripper(talk: Conversation, tool: str, say: str = "") -> Asking:
-    """Open or close the gripper, once more if that fails."""
-    result = yield Call(tool, talk.fit(tool), say)
+def gripper(talk: Conversation, tool: str, position: float | None = None, say: str = "") -> Asking:
+    """Open or close the gripper, wholly or to a position of its joint, once more if that fails."""
+    result = yield Call(tool, talk.fit(tool, position=position), say)
     final(result, tool)
     if not result.ok:
-        result = yield Call(tool, talk.fit(tool))
+        result = yield Call(tool, talk.fit(tool, position=position))
         final(result, tool)
     return result
 

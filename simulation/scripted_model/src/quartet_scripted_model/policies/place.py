@@ -56,7 +56,7 @@ def _work(talk: Conversation) -> Generator[Turn, Result, dict[str, Any]]:
     retract = drop.get("retract_min_fraction")
     down = straight_down(talk, drop.get("place_pose"), above, retract, "Down to the release.")
     yield from _motion(talk, down)
-    opened = yield from gripper(talk, OPEN, "Release.")
+    opened = yield from gripper(talk, OPEN, say="Release.")
     let_go = yield from _let_go(talk, held, opened)
     yield from straight_up(talk, above, retract, lower_by, "Retract.")
     seen = yield from _sees(talk, held, "arm", "Look down at what was placed.")

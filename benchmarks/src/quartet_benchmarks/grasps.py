@@ -1,0 +1,143 @@
+"""The grasp suite: whether the hand meets what stands beside an object on its way down, by ground truth.
+
+Every episode drives the robot to a surface of the home and puts objects down close together, as in the tiers of the
+home suite. Each object that the front camera shows is grasped in thought: from that picture alone, as the pick agent
+does, which looks from above where the first picture is not sure, and from above in any case. The hand is set down
+where it would truly come, fingers open as wide as the grasp says, and its distances to everything are measured on the
+whole way.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
+from quartet_benchmarks.stage import LIGHTS, PLACES, Stage
+from quartet_deployment import project_root
+from quartet_perception import Catalogue, ColourShapeSegmenter, Estimate, Grasp, View, estimate, plan_grasp
+from quartet_perception.errors import ObjectTooWideError, TooFewPointsError
+from quartet_perception.estimate import still_there
+from quartet_simulation.simulation import Simulation
+from quartet_site import load_robot, load_site
+
+EPISODES, SHORT_EPISODES = 28, 4
+WRONG_M = 0.05
+"""What is found farther than this from the thing of its name is another one; the home suite counts those."""
+REACH_M = 1.0
+WAY_M = (0.0, 0.01, 0.02, 0.04, 0.06, 0.09)
+"""Heights over the grasp at which distances are measured."""
+WAYS = ("front", "as_pick", "above")
+
+
+@dataclass
+class Tally:
+    """Sums over all episodes, by the way in which a grasp was found."""
+
+    grasps: int = 0
+    looked_again: int = 0
+    met: dict[str, int] = field(default_factory=lambda: dict.fromkeys(WAYS, 0))
+    """Grasps on the way to which the hand is within another thing, or within the wanted one."""
+    error_mm: dict[str, list[float]] = field(default_factory=lambda: {way: [] for way in WAYS})
+
+
+def run(parameters: BenchParameters) -> BenchResult:
+    """Run the suite."""
+    episodes, seed = parameters.episodes or (SHORT_EPISODES if parameters.short else EPISODES), parameters.seed
+    sites = project_root() / "deploy" / "sites" / "home"
+    robot, site = load_robot(sites / "robot.yaml"), load_site(sites / "site.yaml")
+    segmenter = ColourShapeSegmenter(Catalogue.of_site(site))
+    tally, rows = Tally(), list[dict[str, Any]]()
+    sim = Simulation("home", seed, sensors=parameters.sensors)
+    try:
+        for episode in range(episodes):
+            stage = Stage(sim, site, robot, seed + episode, PLACES[episode % len(PLACES)], LIGHTS[episode % 4])
+            stage.set_up_packed()
+            rows.append(_episode(stage, segmenter, tally))
+    finally:
+        sim.close()
+    return BenchResult(
+        "grasps",
+        {"episodes": episodes, "seed": seed, "world": "home", "sensors": parameters.sensors},
+        _metrics(tally),
+        rows,
+    )
+
+
+def _episode(stage: Stage, segmenter: ColourShapeSegmenter, tally: Tally) -> dict[str, Any]:
+    view = stage.view()
+    found = {one.label: one for one in reversed(segmenter.segment(view, stage.put))}
+    row: dict[str, Any] = {"seed": stage.seed, "place": stage.place, "light": stage.light, "grasps": 0, "met": ""}
+    for name in stage.put:
+        true = stage.in_base(name)[:2]
+        item = found.get(name)
+        if item is None or item.solid is None or np.hypot(*true) > REACH_M:
+            continue
+        if np.hypot(*(item.solid.centre[:2] - true)) > WRONG_M:
+            continue
+        try:
+            seen = estimate(view, item)
+            first = plan_grasp(view, seen, stage.robot, (), stage.wrist_camera())
+        except (TooFewPointsError, ObjectTooWideError):
+            continue
+        if stage.joints_at(first, stage.robot.manipulation.pre_grasp_height_m) is None:
+            continue
+        nearer = _from_above(stage, segmenter, view, seen, first, name) or first
+        row["grasps"] += 1
+        tally.grasps += 1
+        tally.looked_again += not first.sure
+        for way, grasp in zip(WAYS, (first, first if first.sure else nearer, nearer), strict=True):
+            hand = stage.hand_at(grasp)
+            tally.error_mm[way].append(float(np.hypot(*(hand[:2, 3] - true))) * 1000)
+            if (met := _met(stage, grasp)) is not None:
+                tally.met[way] += 1
+                row["met"] += f"{name} {way}: {met}; "
+    return row
+
+
+def _from_above(
+    stage: Stage, segmenter: ColourShapeSegmenter, before: View, seen: Estimate, grasp: Grasp, name: str
+) -> Grasp | None:
+    """Return the grasp that the wrist camera gives from above an object, None where it gives none."""
+    joints = stage.joints_at(grasp, stage.robot.manipulation.pre_grasp_height_m)
+    assert joints is not None
+    at_rest, opening = stage.sim.truth()["robot"]["arm"], stage.robot.gripper.stroke_m
+    stage.sim.put_arm(joints, grasp.opening)
+    try:
+        view = stage.view("arm")
+        found = [one for one in segmenter.segment(view, [name]) if not one.in_gripper]
+        if found:
+            seen = estimate(view, found[0])
+        elif not still_there(view, seen):
+            return None
+        return plan_grasp(view, seen, stage.robot, [before], stage.wrist_camera())
+    except (TooFewPointsError, ObjectTooWideError):
+        return None
+    finally:
+        stage.sim.put_arm(at_rest, opening)
+
+
+def _met(stage: Stage, grasp: Grasp) -> str | None:
+    """Return what the hand is within on its way down to a grasp, None where it is free."""
+    at_rest, opening = stage.sim.truth()["robot"]["arm"], stage.robot.gripper.stroke_m
+    way = [stage.joints_at(grasp, above) for above in WAY_M]
+    try:
+        for joints in way:
+            if joints is None:
+                return "out of reach"
+            stage.sim.put_arm(joints, grasp.opening)
+            for thing, distance in stage.sim.hand_distances().items():
+                if distance < 0:
+                    return f"{thing} ({distance * 1000:.0f} mm)"
+    finally:
+        stage.sim.put_arm(at_rest, opening)
+    return None
+
+
+def _metrics(tally: Tally) -> dict[str, float | Rate]:
+    found: dict[str, float | Rate] = {f"met_{way}": Rate(tally.met[way], tally.grasps) for way in WAYS}
+    found["looked_again"] = Rate(tally.looked_again, tally.grasps)
+    for way, errors in tally.error_mm.items():
+        for q in (50, 95):
+            found[f"error_mm_{way}_p{q}"] = float(np.percentile(errors, q)) if errors else float("nan")
+    return found

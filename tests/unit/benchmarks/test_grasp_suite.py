@@ -1,0 +1,61 @@
+"""The grasp suite tells by ground truth whether the hand meets what stands beside an object."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quartet_benchmarks import grasps
+from quartet_benchmarks.result import BenchParameters, Rate
+from quartet_simulation.simulation import Simulation
+
+
+def test_distances_of_the_hand_are_those_of_its_parts() -> None:
+    sim = Simulation("studio", 0, sensors="clean")
+    try:
+        joints = sim.truth()["robot"]["arm"]
+        sim.put_arm(joints, 0.14)
+        tool = sim.snapshot().fk(np.array(joints))
+        x, y, yaw = sim.truth()["robot"]["pose"]
+        at = (tool @ [0.0, 0.0, 0.14, 1.0])[:3]
+        c, s = np.cos(yaw), np.sin(yaw)
+        where = x + c * at[0] - s * at[1], y + s * at[0] + c * at[1]
+        sim.place_object("red coke can", 5.0, 5.0, 0.0)
+        assert "red coke can" not in sim.hand_distances(), "far away"
+        # Around the point between the finger tips a can of 66 mm lies between fingers that are 140 mm apart.
+        sim.place_object("red coke can", *where, at[2] - 0.06)
+        between = sim.hand_distances()["red coke can"]
+        sim.put_arm(joints, 0.04)
+        assert 0 < between < 0.04
+        assert sim.hand_distances()["red coke can"] < 0, "the fingers are within it"
+    finally:
+        sim.close()
+
+
+def met(monkeypatch: pytest.MonkeyPatch | None) -> tuple[int, int]:
+    if monkeypatch is not None:
+        planned = grasps.plan_grasp
+
+        def careless(view: Any, seen: Any, robot: Any, *more: Any) -> Any:
+            """Across the line of sight, with the fingers fully open, whatever stands there."""
+            grasp = planned(view, seen, robot, *more)
+            yaw = grasp.yaw if grasp.oriented else np.arctan2(seen.solid.y, seen.solid.x) + np.pi / 2
+            return replace(grasp, yaw=float(yaw), opening=robot.gripper.stroke_m)
+
+        monkeypatch.setattr(grasps, "plan_grasp", careless)
+    result = grasps.run(BenchParameters(episodes=2, seed=SEED, sensors="typical"))
+    rates = [result.metrics[f"met_{way}"] for way in grasps.WAYS]
+    assert all(isinstance(rate, Rate) for rate in rates)
+    return sum(rate.successes for rate in rates if isinstance(rate, Rate)), int(result.rows[0]["grasps"])
+
+
+SEED = 105
+
+
+def test_a_hand_that_heeds_its_neighbours_meets_none_and_a_careless_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    heedful, grasped = met(None)
+    careless, _ = met(monkeypatch)
+    assert grasped > 2
+    assert heedful == 0
+    assert careless > 0
