@@ -8,6 +8,7 @@ import pytest
 
 from quartet_benchmarks import grasps
 from quartet_benchmarks.result import BenchParameters, Rate
+from quartet_perception import plan_grasp
 from quartet_simulation.simulation import Simulation
 
 
@@ -35,11 +36,10 @@ def test_distances_of_the_hand_are_those_of_its_parts() -> None:
 
 def met(monkeypatch: pytest.MonkeyPatch | None) -> tuple[int, int]:
     if monkeypatch is not None:
-        planned = grasps.plan_grasp
 
         def careless(view: Any, seen: Any, robot: Any, *more: Any) -> Any:
             """Across the line of sight, with the fingers fully open, whatever stands there."""
-            grasp = planned(view, seen, robot, *more)
+            grasp = plan_grasp(view, seen, robot, *more)
             yaw = grasp.yaw if grasp.oriented else np.arctan2(seen.solid.y, seen.solid.x) + np.pi / 2
             return replace(grasp, yaw=float(yaw), opening=robot.gripper.stroke_m)
 

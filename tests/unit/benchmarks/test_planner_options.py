@@ -91,7 +91,8 @@ def test_other_suites_have_no_such_options() -> None:
 
 def test_suites_without_the_home_have_no_sensors() -> None:
     with pytest.raises(
-        OptionError, match="'hostile' has no such option; architectures, bins, fleet, grasps, home, perception, time, tools"
+        OptionError,
+        match="'hostile' has no such option; architectures, bins, fleet, grasps, home, perception, time, tools",
     ):
         bench("hostile", sensors="harsh")
 
