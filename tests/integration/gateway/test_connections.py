@@ -1,9 +1,11 @@
 """Connections to providers that lead nowhere."""
 
+import asyncio
 import contextlib
 import gzip
 import json
 import socket
+import struct
 import zlib
 
 import httpx
@@ -13,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from quartet_gateway import AGENTS, connections
+from quartet_gateway import AGENTS, connections, litellm_settings
 from support.http_server import ENDLESS_BYTES, serve_app, serve_endless_answers
 
 pytestmark = pytest.mark.filterwarnings("ignore:Item .* on TypedDict class:UserWarning")
@@ -76,13 +78,67 @@ async def test_an_answer_without_end_is_given_up(gateway, provider, monkeypatch,
     assert max(sent) < ENDLESS_BYTES / 2
 
 
-async def test_a_connection_asks_whether_its_peer_is_there(provider):
-    async with httpx.AsyncClient(transport=connections.ProviderTransport()) as client:
-        response = await client.post(f"{provider.url}/chat/completions", json={})
-        opened = response.extensions["network_stream"].get_extra_info("socket")
-        values = [opened.getsockopt(level, option) for level, option, _ in connections.socket_options()]
+def client() -> httpx.AsyncClient:
+    """Return a client with the transport that LiteLLM is given."""
+    litellm_settings.load()
+    return httpx.AsyncClient(transport=litellm_settings.provider_transport())
+
+
+async def test_a_connection_asks_whether_its_peer_is_there(provider, monkeypatch):
+    opened = []
+
+    def note(address):
+        opened.append(open_socket(address))
+        return opened[-1]
+
+    open_socket = connections.open_socket
+    monkeypatch.setattr(connections, "open_socket", note)
+    async with client() as http:
+        await http.post(f"{provider.url}/chat/completions", json={})
+        values = [opened[0].getsockopt(level, option) for level, option, _ in connections.socket_options()]
+    assert len(opened) == 1
     assert values == [value for _, _, value in connections.socket_options()]
     assert len(values) == 5
+
+
+async def test_a_connection_that_breaks_is_none_that_could_not_be_made(gateway, provider):
+    async def reset(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        linger = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        writer.transport.abort()
+
+    async with await asyncio.start_server(reset, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with client() as http:
+            with pytest.raises(httpx.ReadError):
+                await http.post(url, content=b"{}")
+            server.close()
+            await server.wait_closed()
+            with pytest.raises(httpx.ConnectError):
+                await http.post(url, content=b"{}")
+
+
+async def test_what_comes_through_a_proxy_of_the_environment_has_the_same_limit(monkeypatch):
+    bomb = Response(gzip.compress(bytes(50_000_000)), headers={"Content-Encoding": "gzip"})
+    async with serve_app(bomb, lifespan="off", force=True) as url, client() as http:
+        monkeypatch.setenv("HTTP_PROXY", url)
+        with pytest.raises(httpx.RemoteProtocolError, match="longer than"):
+            await http.get("http://provider.invalid/")
+
+
+async def test_no_cookie_is_sent_back():
+    asked = []
+
+    async def answer(request: Request) -> Response:
+        asked.append(request.headers.get("cookie"))
+        return Response("{}", headers={"Set-Cookie": "session=1; Path=/"})
+
+    async with serve_app(Starlette(routes=[Route("/", answer)]), force=True) as url:
+        handler = litellm_settings.load().AsyncHTTPHandler()
+        for _ in range(2):
+            await handler.get(url)
+        await handler.close()
+    assert asked == [None, None]
 
 
 def answering(body: bytes, encoding: str) -> Starlette:
@@ -101,9 +157,9 @@ async def test_an_answer_that_is_compressed_though_nobody_asked_is_unpacked(enco
     said = json.dumps({"said": "x" * 300_000}).encode()
     async with (
         serve_app(answering(PACK[encoding](said), encoding), force=True) as url,
-        httpx.AsyncClient(transport=connections.ProviderTransport()) as client,
+        client() as http,
     ):
-        response = await client.get(url)
+        response = await http.get(url)
     assert response.content == said
     assert response.request.headers["accept-encoding"] == "identity"
 
@@ -122,8 +178,8 @@ async def test_an_answer_that_is_compressed_though_nobody_asked_is_unpacked(enco
 async def test_an_answer_that_would_grow_beyond_the_limit_is_given_up(body, encoding, said):
     async with (
         serve_app(answering(body, encoding), force=True) as url,
-        httpx.AsyncClient(transport=connections.ProviderTransport()) as client,
+        client() as http,
     ):
         with pytest.raises(httpx.RemoteProtocolError) as given_up:
-            await client.get(url)
+            await http.get(url)
     assert said in str(given_up.value)

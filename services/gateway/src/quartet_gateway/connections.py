@@ -4,14 +4,19 @@ An answer comes as a whole when the model has thought, so that silence alone tel
 """
 
 import socket
+import ssl
 import zlib
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, cast
+from typing import TYPE_CHECKING, cast
 
 import httpx
 
+if TYPE_CHECKING:
+    import aiohttp
+    from aiohttp.connector import AddrInfoType
+
 CONNECT_S = 5.0
-"""Time-out of making a connection [s]; httpx would take that of the whole try."""
+"""Time-out of making a connection, the look-up of its address included [s]; else it is that of the whole try."""
 IDLE_S = 10
 """Silence after which the operating system asks the peer whether it is there [s]."""
 PROBE_EVERY_S = 5
@@ -36,20 +41,48 @@ def socket_options() -> list[tuple[int, int, int]]:
     return options
 
 
-class ProviderTransport(httpx.AsyncHTTPTransport):
-    """Transport of httpx with these limits; takes the arguments of httpx.AsyncHTTPTransport."""
+def open_socket(address: "AddrInfoType") -> socket.socket:
+    """Return a socket for a connection to `address`, with these options."""
+    family, kind, protocol, *_ = address
+    opened = socket.socket(family, kind, protocol)
+    for option in socket_options():
+        opened.setsockopt(*option)
+    return opened
 
-    def __init__(self, **more: Any) -> None:
-        super().__init__(socket_options=socket_options(), **more)
+
+def open_session(verify: ssl.SSLContext | bool) -> "aiohttp.ClientSession":
+    """Return a session without cookies, whose servers are checked by `verify`; False: they are not."""
+    # Imported with LiteLLM, after the settings have been checked.
+    import aiohttp
+
+    connector = aiohttp.TCPConnector(ssl=verify, limit=0, socket_factory=open_socket)
+    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+
+
+class ProviderTransport(httpx.AsyncBaseTransport):
+    """Transport of httpx with these limits, over `inner`, LiteLLM's transport on a session of `open_session`."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """See httpx.AsyncBaseTransport."""
         timeout = dict(request.extensions.get("timeout") or {})
-        allowed = timeout.get("connect")
-        timeout["connect"] = CONNECT_S if allowed is None else min(allowed, CONNECT_S)
+        # To aiohttp the look-up of the address belongs to what httpx calls the pool.
+        for step in ("connect", "pool"):
+            allowed = timeout.get(step)
+            timeout[step] = CONNECT_S if allowed is None else min(allowed, CONNECT_S)
         request.extensions = {**request.extensions, "timeout": timeout}
         request.headers["Accept-Encoding"] = "identity"
-        response = await super().handle_async_request(request)
+        try:
+            response = await self._inner.handle_async_request(request)
+        except httpx.ConnectError as error:
+            import aiohttp
+
+            # LiteLLM's transport says so of a connection too that broke after it was made.
+            if isinstance(error.__cause__, aiohttp.ClientConnectorError):
+                raise
+            raise httpx.ReadError(str(error)) from error.__cause__
         # Some proxy in front of a provider compresses though it was asked not to. httpx would unpack without a limit.
         encoding = response.headers.pop("content-encoding", "identity").lower()
         if encoding not in _ENCODINGS:
@@ -60,6 +93,10 @@ class ProviderTransport(httpx.AsyncHTTPTransport):
             response.headers.pop("content-length", None)
         response.stream = _BoundedStream(cast(httpx.AsyncByteStream, response.stream), unpacked=unpacked)
         return response
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._inner.aclose()
 
 
 _ENCODINGS = frozenset({"identity", "gzip", "x-gzip", "deflate"})

@@ -6,12 +6,13 @@ import functools
 import gc
 import logging
 import os
+import ssl
 import warnings
 from collections.abc import Generator, Iterable
 from types import ModuleType
 from typing import Any
 
-from quartet_gateway.connections import ProviderTransport
+from quartet_gateway.connections import ProviderTransport, open_session
 
 _QUIET = {
     # Without it the import fetches the price list from GitHub.
@@ -57,8 +58,6 @@ def load() -> ModuleType:
     litellm.suppress_debug_info = True
     litellm.drop_params = True
     litellm.turn_off_message_logging = True
-    # One HTTP client for every provider, whose connections are closed with the process.
-    litellm.disable_aiohttp_transport = True
     known_models()
     core_helpers._FINISH_REASON_MAP.update(_REASONS)  # noqa: SLF001 - LiteLLM has no other way
     # It walks through all prices at each free answer, to write a warning of a level that is off.
@@ -66,7 +65,8 @@ def load() -> ModuleType:
     _price_on_request(Logging)
     _keep_refusals(LiteLLMResponsesTransformationHandler)
     _name_results(OllamaChatConfig)
-    AsyncHTTPHandler.create_async_transport = staticmethod(_transport)
+    handler: Any = AsyncHTTPHandler
+    handler.create_async_transport = staticmethod(provider_transport)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
         logging.getLogger(name).setLevel(logging.ERROR)
     return litellm
@@ -102,14 +102,19 @@ def without_logging(*, priced: bool) -> Generator[None]:
         _priced.reset(pricing)
 
 
-def _transport(ssl_context: Any = None, ssl_verify: Any = None, shared_session: Any = None) -> ProviderTransport:
-    """Return the transport of one of LiteLLM's clients, with the certificates that LiteLLM would give to httpx's."""
+def provider_transport(
+    ssl_context: ssl.SSLContext | None = None, ssl_verify: bool | None = None, shared_session: Any = None
+) -> ProviderTransport:
+    """Return the transport of one of LiteLLM's clients, with the certificates that LiteLLM would use for it."""
     import litellm
-    from litellm.llms.custom_httpx.http_handler import http2_enabled
+    from litellm.llms.custom_httpx.aiohttp_transport import LiteLLMAiohttpTransport
 
-    verify = ssl_context if ssl_context is not None else ssl_verify is not False
+    verify: ssl.SSLContext | bool = ssl_context if ssl_context is not None else ssl_verify is not False
     cert = os.getenv("SSL_CERTIFICATE", litellm.ssl_certificate)
-    return ProviderTransport(verify=verify, cert=cert, http2=http2_enabled())
+    if cert and verify:
+        verify = ssl.create_default_context() if verify is True else verify
+        verify.load_cert_chain(cert)
+    return ProviderTransport(LiteLLMAiohttpTransport(lambda: open_session(verify)))
 
 
 def _pass_over(*_: Any, **__: Any) -> None:
