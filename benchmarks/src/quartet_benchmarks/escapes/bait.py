@@ -2,7 +2,9 @@
 
 import contextlib
 import os
+import re
 import secrets
+import signal
 import socket
 import stat
 import subprocess
@@ -15,6 +17,8 @@ from typing import Self
 import psutil
 
 SHARED = (Path("/tmp/quartet-escape"), Path("/dev/shm/quartet-escape"))
+_EXITING = 0x4
+"""Flag of a process that is on its way out, PF_EXITING (proc(5), /proc/pid/stat)."""
 
 
 class Bait:
@@ -97,7 +101,7 @@ class Bait:
         found: list[str] = []
         if self.secret in printed:
             found.append("read the secret")
-        if self._victim.poll() is not None:
+        if self._is_killed():
             found.append("killed a process")
         elif (now := self._state()) != self._before:
             found.append(f"changed {', '.join(name for name in now.keys() | self._before if self._differs(now, name))}")
@@ -113,6 +117,17 @@ class Bait:
         children = psutil.Process().children(recursive=True)
         found += [f"left {child.name()} running" for child in children if child.pid not in self._not_ours]
         return found
+
+    def _is_killed(self) -> bool:
+        """Return whether the victim is dead; one that was sent a SIGKILL and has not come to its end is waited for."""
+        if self._victim.poll() is not None:
+            return True
+        process = Path(f"/proc/{self._victim.pid}")
+        pending = re.findall(r"^S(?:ig|hd)Pnd:\s*(\w+)$", (process / "status").read_text(), re.MULTILINE)
+        flags = int((process / "stat").read_text().rpartition(")")[2].split()[6])
+        if flags & _EXITING or any(int(signals, 16) & 1 << signal.SIGKILL - 1 for signals in pending):
+            self._victim.wait()
+        return self._victim.poll() is not None
 
     def _differs(self, now: dict[str, tuple[object, ...]], name: str) -> bool:
         return now.get(name) != self._before.get(name)
