@@ -280,3 +280,35 @@ async def test_computing_never_blocks_the_event_loop(eyes, studio, monkeypatch):
     assert (await eyes.call("detect_objects"))["ok"]
     assert threads
     assert threading.get_ident() not in threads
+
+
+async def test_from_above_it_is_enough_that_something_stands_where_the_object_was_seen(home_eyes, home):
+    """A can may show its lid only; here an apple of another colour stands for that."""
+    home.reset(0)
+    home.place("red apple", 0.8, 0.0, 0.0)
+    first = await home_eyes.call("get_topdown_grasp_pose", object_name="red apple", camera="front")
+    known = {"object_id": first["object_id"]}
+    home.place("red apple", -1.0, 0.0, 0.0)
+    gone = await home_eyes.call("get_topdown_grasp_pose", **known, camera="arm")
+    assert gone["error_code"] == "NO_OBJECTS_FOUND", "nothing stands there"
+    home.place("green apple", 0.8, 0.0, 0.0)
+    front = await home_eyes.call("get_topdown_grasp_pose", **known, camera="front")
+    assert front["error_code"] == "NO_OBJECTS_FOUND", "that camera must recognise it"
+    above = await home_eyes.call("get_topdown_grasp_pose", **known, camera="arm")
+    assert (above["ok"], above["object_name"], above["camera"]) == (True, "red apple", "arm")
+    assert above["grasp_pose"]["position"] == pytest.approx(first["grasp_pose"]["position"], abs=0.001)
+
+
+async def test_a_grasp_between_neighbours_opens_less_and_asks_for_another_look(eyes, studio):
+    studio.reset(0)
+    studio.place("green tea box", 0.8, 0.0, 0.0, yaw=0.0)
+    alone = await eyes.call("get_topdown_grasp_pose", object_name="green tea box", camera="front")
+    assert (alone["look_again"], alone.get("open_position")) == (False, None)
+    studio.place("red coke can", 0.8, 0.083, 0.0)
+    studio.place("red cup", 0.8, -0.093, 0.0)
+    between = await eyes.call("get_topdown_grasp_pose", object_name="green tea box", camera="front")
+    gripper = eyes.server.robot.file.gripper
+    opening = gripper.width_at(between["open_position"])
+    assert between["grasp_width_m"] < opening < gripper.stroke_m
+    assert between["look_again"]
+    assert "look again from pre_grasp_pose" in between["message"]
