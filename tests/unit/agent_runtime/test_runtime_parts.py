@@ -76,6 +76,15 @@ def test_two_calls_in_turns_are_a_repetition_too():
     assert seen == [False, False, False, False, True]
 
 
+def test_a_procedure_may_be_tried_twice_and_not_for_ever():
+    """The fingers are opened before a grasp and after it, each time with the same result."""
+    watch, good = Repetition(), ToolOutcome({"ok": True})
+    once = ("look", "open", "down", "close", "state", "open", "up")
+    seen = [watch.seen(ToolCall("c", name, {}), good) for name in once * 3]
+    assert not any(seen[: 2 * len(once)])
+    assert any(seen[2 * len(once) :])
+
+
 def test_the_meter_names_the_limit():
     meter = Meter(Budget(turns=2, tokens=50), WorkClock(60, 60))
     assert meter.exhausted() is None

@@ -18,11 +18,17 @@ class Repetition:
     The model is told of the third one; the fourth is not made and ends the loop. A new pair of call and result is
     progress and resets the counts, so that a procedure may poll a state again and again while the world changes.
     Numbers are equal when they agree to two decimals: poses carry measurement noise.
+
+    Calls count apart by the tool that was called before them: a grasp that is tried twice opens the fingers before it
+    and after it, each time with the same result.
     """
 
     def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
+        self._pairs: set[str] = set()
+        self._counts: dict[tuple[str, str], int] = {}
+        """By the last other tool, and call with result."""
         self._warned: set[str] = set()
+        self._last = self._before = ""
 
     def is_forbidden(self, call: ToolCall) -> bool:
         """Whether the model was told already that this call is pointless."""
@@ -32,11 +38,16 @@ class Repetition:
         """Record a call; return whether it is the third of its kind."""
         key = _key(call.name, call.arguments)
         pair = f"{key}->{_key('', outcome.content)}"
-        if pair not in self._counts:
+        if pair not in self._pairs:
+            self._pairs.add(pair)
             self._counts = dict.fromkeys(self._counts, 1)
             self._warned.clear()
-        self._counts[pair] = self._counts.get(pair, 0) + 1
-        if self._counts[pair] < LIMIT:
+        if call.name != self._last:
+            self._before, self._last = self._last, call.name
+        # The first call of all came after none; it counts with the next one like it.
+        place = self._before, pair
+        self._counts[place] = self._counts.pop(("", pair), 0) + self._counts.get(place, 0) + 1
+        if self._counts[place] < LIMIT:
             return False
         self._warned.add(key)
         return True

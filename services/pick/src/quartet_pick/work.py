@@ -55,9 +55,14 @@ async def _grasp(check: RequestContext, arm: CodedArm, arguments: PickArguments)
     """Close the fingers on the object, at the second try at the latest; return the grasp pose that led to it."""
     what = f"'{arguments.object_name}'"
     for number in range(TRIES):
-        pose = await _above(arm, await _reachable_pose(check, arguments), what)
+        pose = await _reachable_pose(check, arguments)
+        await _open(arm, pose)
+        await _above(arm, pose, what)
         if pose.look_again and (nearer := await _from_above(check, arguments)) is not None:
-            pose = await _above(arm, nearer, what)
+            if nearer.open_position != pose.open_position:
+                await _open(arm, nearer)
+            pose = nearer
+            await _above(arm, pose, what)
         assert pose.grasp_pose is not None
         assert pose.pre_grasp_pose is not None
         await arm.down(pose.grasp_pose, pose.pre_grasp_pose, pose.lift_min_fraction, what)
@@ -75,14 +80,17 @@ async def _grasp(check: RequestContext, arm: CodedArm, arguments: PickArguments)
     )
 
 
-async def _above(arm: CodedArm, pose: GraspPoseResult, what: str) -> GraspPoseResult:
-    """Open the fingers as far as a grasp pose says and bring the hand above it; return that pose."""
+async def _open(arm: CodedArm, pose: GraspPoseResult) -> None:
+    """Open the fingers as far as a grasp pose says."""
     opened = await arm.fingers("open_gripper", pose.open_position)
     if not opened.ok:
         raise GaveUpError(PickCode.UNKNOWN, f"the gripper does not open: {code_and_message(opened)}")
+
+
+async def _above(arm: CodedArm, pose: GraspPoseResult, what: str) -> None:
+    """Bring the hand above a grasp pose."""
     assert pose.pre_grasp_pose is not None
     await arm.towards(await arm.above(pose.pre_grasp_pose, pose.pre_grasp_lower_by_m), what)
-    return pose
 
 
 async def _from_above(check: RequestContext, arguments: PickArguments) -> GraspPoseResult | None:

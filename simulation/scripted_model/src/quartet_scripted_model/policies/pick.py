@@ -60,12 +60,15 @@ def _grasp(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:
     """Close the fingers on the object, at the second try at the latest; the grasp pose that led to it."""
     for last in (False, True):
         pose = yield from _grasp_pose(talk, wanted)
+        yield from _open(talk, pose)
         yield from _above(talk, pose)
         if pose.get("look_again"):
             named = {"object_name": wanted}
             nearer = yield from ask_for(talk, POSE, talk.request.get("object_id"), named, camera="arm")
             usable = nearer.ok and nearer.get("grasp_pose") and nearer.get("pre_grasp_pose")
             if usable and nearer.get("reachable") is not False:
+                if nearer.get("open_position") != pose.get("open_position"):
+                    yield from _open(talk, nearer)
                 pose = nearer
                 yield from _above(talk, pose)
         down = straight_down(
@@ -84,11 +87,15 @@ def _grasp(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:
     raise GiveUpError("PICK_ATTACH_TIMEOUT", f"The fingers closed on nothing at '{wanted}', twice.")
 
 
-def _above(talk: Conversation, pose: Result) -> Generator[Turn, Result, None]:
-    """The fingers as far open as a grasp pose says, and the hand above it."""
+def _open(talk: Conversation, pose: Result) -> Generator[Turn, Result, None]:
+    """The fingers as far open as a grasp pose says."""
     opened = yield from gripper(talk, OPEN, pose.get("open_position"))
     if not opened.ok:
         raise GiveUpError("UNKNOWN", f"The gripper does not open ({why(opened)}).")
+
+
+def _above(talk: Conversation, pose: Result) -> Generator[Turn, Result, None]:
+    """The hand above a grasp pose."""
     above = to_pose(talk, pose.get("pre_grasp_pose"), pose.get("pre_grasp_lower_by_m"))
     yield from _motion(talk, move(talk, MOVE, above, "To the pre-grasp pose."))
 
