@@ -25,8 +25,6 @@ _MAX_BLOBS, _MAX_POINTS = 40, 4000
 _NECK, _MAX_SPLIT = 4, 40_000
 """Half the width of a neck at which a region may be two objects [pixels], and the largest region that is split."""
 _RANGE_M = 6.0
-_HOLE_PX = 2
-"""Half the width of a hole in the depth over which a region goes on [pixels]."""
 _ABOVE_TIP_M, _BELOW_TIP_M = 0.08, 0.12
 """How far above and below the finger tips a held object is looked for."""
 _BLOB_MARGIN_M = 0.03
@@ -107,14 +105,10 @@ def _measured_light(view: View, supports: SupportPlanes, reference: tuple[float,
 
 def blobs_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob]:
     """Yield the regions of some colours, largest first."""
-    own = picture.member(colours) > MEMBER
-    mask = own & picture.solidity
-    # Dark and glossy things have no depth in many places: pixels of their colours without depth do not part them.
-    holes = own & ~picture.view.valid & ndimage.binary_closing(mask, iterations=_HOLE_PX)
-    labels, count = ndimage.label(mask | holes)
+    mask = (picture.member(colours) > MEMBER) & picture.solidity
+    labels, count = ndimage.label(mask)
     if count == 0:
         return
-    labels *= mask
     sizes = np.bincount(labels.ravel(), minlength=count + 1)
     boxes = ndimage.find_objects(labels)
     for label in np.argsort(sizes[1:])[::-1][:_MAX_BLOBS] + 1:
