@@ -14,9 +14,10 @@ from quartet_benchmarks.home.disturbances import DISTURBANCES, as_it_happened
 from quartet_benchmarks.home.harm import harm_of
 from quartet_benchmarks.home.homes import WALKER, furnished
 from quartet_benchmarks.home.suite import fitting, set_up
-from quartet_benchmarks.home.templates import TEMPLATES, Template
+from quartet_benchmarks.home.templates import TEMPLATES, Draw, Template
 from quartet_benchmarks.home.tiers import find_tier, of_kinds
 from quartet_benchmarks.home.world import Goal
+from quartet_deployment import project_root
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.simulation import Simulation
 from quartet_site import SiteFile, load_site
@@ -161,3 +162,14 @@ def test_somebody_walks_about_in_some_episodes(world: World, site: SiteFile) -> 
     assert min(again[2]["people"][WALKER]) > 50
     drawn = [find_tier("hard").scenario("", Random(seed), [], Random(f"walks {seed}"))[0] for seed in range(100)]
     assert 25 <= sum(f"walks:{WALKER}" in scenario for scenario in drawn) <= 55
+
+
+def test_a_site_without_another_surface_does_not_fit() -> None:
+    """The studio has two of them: another episode is drawn then, and the run goes on."""
+    site = load_site(project_root() / "deploy" / "sites" / "studio" / "site.yaml")
+    truth: Any = {"objects": {}}
+    draw = Draw(Random(0), site, truth)
+    first = draw.surface()
+    assert draw.surface(but={first.name}).name != first.name
+    with pytest.raises(UnfitPlacementError, match="no other surface"):
+        draw.surface(but={one.name for one in site.surfaces})

@@ -74,9 +74,12 @@ class Draw:
         return str(self.truth["objects"][name]["on"])
 
     def surface(self, *names: str, but: Collection[str | None] = ()) -> Surface:
-        """Return a surface without any of the named objects that is none of `but`."""
+        """Return a surface without any of the named objects that is none of `but`. Raises UnfitPlacementError."""
         supports = {self.support_of(name) for name in names if name in self.truth["objects"]} | set(but)
-        return self.rng.choice([s for s in self.site.surfaces if s.name not in supports])
+        others = [s for s in self.site.surfaces if s.name not in supports]
+        if not others:
+            raise UnfitPlacementError("the site has no other surface")
+        return self.rng.choice(others)
 
     def container(self) -> Container:
         """Return a container. Raises UnfitPlacementError."""
