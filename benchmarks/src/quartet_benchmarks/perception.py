@@ -188,12 +188,8 @@ def _visible_share(stage: Stage, view: View, catalogue: Catalogue, name: str) ->
     points = np.array(
         [[middle[0] + radius * np.cos(a), middle[1] + radius * np.sin(a), base + h] for a in angles for h in heights]
     )
-    uv, ahead = view.project(points)
-    u, v = np.round(uv).astype(int).T
-    rows, cols = view.shape
-    inside = (u >= 0) & (u < cols) & (v >= 0) & (v < rows) & (ahead > 0)
-    depth = np.where(inside, view.depth[np.clip(v, 0, rows - 1), np.clip(u, 0, cols - 1)], 0)
-    return float((inside & (depth > ahead - 0.03)).mean())
+    pixels, ahead, _ = view.pixels_of(points)
+    return float((view.depth[pixels] > ahead - 0.03).sum()) / len(points)
 
 
 def _metrics(tally: Tally) -> dict[str, float | Rate]:

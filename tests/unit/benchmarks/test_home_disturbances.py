@@ -1,7 +1,6 @@
 """Episodes of the home suite in which somebody changes the world while the robot works, and how they are scored."""
 
 import copy
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -18,44 +17,14 @@ from quartet_benchmarks.home.templates import TEMPLATES, Draw, Template
 from quartet_benchmarks.home.tiers import find_tier, of_kinds
 from quartet_benchmarks.home.world import Goal
 from quartet_deployment import project_root
-from quartet_simulation.errors import SimulationError
-from quartet_simulation.simulation import Simulation
 from quartet_site import SiteFile, load_site
 
-
-class World:
-    """The scoring interface without HTTP."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = str(folder)
-        self.sim = Simulation(self.folder, 0, sensors="clean")
-
-    def reset(self, seed: int, scenario: str = "") -> dict[str, Any]:
-        try:
-            self.sim.reset(self.folder, seed, scenario or None)
-        except SimulationError as error:
-            raise UnfitPlacementError(str(error)) from error
-        return self.sim.truth()
-
-    def truth(self) -> dict[str, Any]:
-        return self.sim.truth()
+from .conftest import World
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return furnished("home", tmp_path_factory.mktemp("worlds") / "home", 5, 4)
-
-
-@pytest.fixture(scope="module")
-def world(folder: Path) -> Iterator[World]:
-    made = World(folder)
-    yield made
-    made.sim.close()
-
-
-@pytest.fixture(scope="module")
-def site(folder: Path) -> SiteFile:
-    return load_site(folder / "site.yaml")
 
 
 def begin(name: str, world: World, site: SiteFile, seed: int = 811) -> tuple[int, Any, dict[str, Any]]:

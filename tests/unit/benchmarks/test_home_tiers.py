@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -25,30 +24,14 @@ from quartet_benchmarks.home.world import Goal
 from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult, Rate
 from quartet_benchmarks.rough_catalogue import SIZE_ERROR
 from quartet_deployment import project_root
-from quartet_simulation.errors import SimulationError
 from quartet_simulation.sensors.levels import LEVELS
-from quartet_simulation.simulation import Simulation
 from quartet_simulation.world_tool.unknown_things import SHAPES
 from quartet_simulation.worlds.objects import CATALOGUE
 from quartet_site import SiteFile, load_site
 
+from .conftest import World
+
 COLOURS_OF_THE_CATALOGUE = {tuple(round(part, 6) for part in kind.rgb) for kind in CATALOGUE.values()}
-
-
-class World:
-    """The scoring interface without HTTP, of a home with unknown things."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = str(folder)
-        self.sim = Simulation(self.folder, 0, sensors="clean")
-
-    def reset(self, seed: int, scenario: str = "") -> dict[str, Any]:
-        self.scenario = scenario
-        try:
-            self.sim.reset(self.folder, seed, scenario or None)
-        except SimulationError as error:
-            raise UnfitPlacementError(str(error)) from error
-        return self.sim.truth()
 
 
 @pytest.fixture(scope="module")
@@ -64,18 +47,6 @@ def test_a_home_can_be_described_as_a_person_would(tmp_path: Path) -> None:
     assert {one.appearance.size_error for one in exact.objects} == {0.02}, "those of world.yaml are exact"
     pairs = zip(told.objects, exact.objects, strict=True)
     assert all(a.name == b.name and a.appearance.size_m != b.appearance.size_m for a, b in pairs)
-
-
-@pytest.fixture(scope="module")
-def world(folder: Path) -> Iterator[World]:
-    made = World(folder)
-    yield made
-    made.sim.close()
-
-
-@pytest.fixture(scope="module")
-def site(folder: Path) -> SiteFile:
-    return load_site(folder / "site.yaml")
 
 
 def test_each_run_draws_homes_of_its_own() -> None:

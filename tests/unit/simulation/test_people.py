@@ -1,6 +1,9 @@
 """People: they stand in a doorway and go after a while; the robot sees them, waits, goes on and touches nobody."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -22,13 +25,21 @@ people:
 """
 
 
-@pytest.fixture(scope="module")
-def inhabited(tmp_path_factory) -> Simulation:
-    folder = tmp_path_factory.mktemp("inhabited")
-    (folder / "world.yaml").write_text((FILES / "flat.yaml").read_text() + PEOPLE)
+@contextmanager
+def flat_of(people: str, folder: Path) -> Iterator[Simulation]:
+    """The flat with these people in it."""
+    (folder / "world.yaml").write_text((FILES / "flat.yaml").read_text() + people)
     sim = Simulation(str(folder), 0)
-    yield sim
-    sim.close()
+    try:
+        yield sim
+    finally:
+        sim.close()
+
+
+@pytest.fixture(scope="module")
+def inhabited(tmp_path_factory) -> Iterator[Simulation]:
+    with flat_of(PEOPLE, tmp_path_factory.mktemp("inhabited")) as sim:
+        yield sim
 
 
 def in_doorway(sim: Simulation, name: str) -> bool:
@@ -174,12 +185,9 @@ people:
 
 
 @pytest.fixture(scope="module")
-def lively(tmp_path_factory) -> Simulation:
-    folder = tmp_path_factory.mktemp("lively")
-    (folder / "world.yaml").write_text((FILES / "flat.yaml").read_text() + WALKING)
-    sim = Simulation(str(folder), 0)
-    yield sim
-    sim.close()
+def lively(tmp_path_factory) -> Iterator[Simulation]:
+    with flat_of(WALKING, tmp_path_factory.mktemp("lively")) as sim:
+        yield sim
 
 
 def way_of(sim: Simulation, name: str, duration_s: float) -> list[tuple[float, float]]:

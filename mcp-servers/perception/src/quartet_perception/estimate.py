@@ -16,7 +16,6 @@ from quartet_perception.segmenters.base import SegmentedObject
 _MIN_POINTS = 12
 _ABOVE_M = 0.07
 """Height that a part (a cap, a bottle's neck) may rise above the catalogue's shape."""
-
 _SAME_PLACE_M = 0.015
 """A point is seen again where the depth is off by less than this."""
 _SAME_PLACE_SHARE = 0.5
@@ -80,13 +79,10 @@ def estimate(view: View, found: SegmentedObject) -> Estimate:
 def still_there(view: View, seen: Estimate) -> bool:
     """Return whether a picture shows something where an object was seen before: at the places of its upper points."""
     upper = seen.points[seen.points[:, 2] > seen.top - seen.height / 3]
-    pixels, ahead = view.project(upper)
-    column, row = np.round(pixels).astype(int).T
-    rows, columns = view.shape
-    inside = (column >= 0) & (column < columns) & (row >= 0) & (row < rows) & (ahead > 0)
+    pixels, ahead, inside = view.pixels_of(upper)
     if inside.sum() < _MIN_POINTS:
         return False
-    off = np.abs(view.depth[row[inside], column[inside]] - ahead[inside])
+    off = np.abs(view.depth[pixels] - ahead)
     return float((off < _SAME_PLACE_M).mean()) >= _SAME_PLACE_SHARE
 
 

@@ -131,7 +131,7 @@ def plan_grasp(
         if width > stroke - 2 * gripper.side_clearance_m:
             continue
         over = hand.over(yaw)
-        _, camera, hand_yaw = min((_lack(hand.camera(one)) + more, hand.camera(one), one) for one, more in _turned(yaw))
+        hand_yaw, camera = _better_side(hand, yaw)
         for opening, beside, hidden in hand.openings(yaw, width):
             cost = _lack(beside) + _lack(over) + _lack(camera) + width * 4 + abs(float(turn)) * 0.3
             if best is None or cost < best[0]:
@@ -176,9 +176,11 @@ def _square_on(turn: float) -> bool:
     return abs(abs(float(turn)) - np.pi / 2) < 0.09
 
 
-def _turned(yaw: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the two yaws of the hand for a grasp, with their costs.
+def _better_side(hand: HandRoom, yaw: float) -> tuple[float, float]:
+    """Return the yaw of the hand for fingers that close along `yaw`, and the room of its camera then [m].
 
     The fingers are alike: that in [0, pi) is preferred, of which pi/2 closes along the y axis.
     """
-    return (yaw % np.pi, 0.0), (yaw % np.pi + np.pi, _TURNED_ROUND)
+    usual = yaw % np.pi
+    first, second = ((one, hand.camera(one)) for one in (usual, usual + np.pi))
+    return first if _lack(first[1]) <= _lack(second[1]) + _TURNED_ROUND else second

@@ -24,9 +24,12 @@ _COLOUR_SHARE = 0.5
 
 _GAP_PX = 3
 """Half of the gap between parts of a vessel's wall over which they still enclose its floor [pixels]."""
-_LID_M, _LEAST_WALL, _MOST_WALL, _LEAST_WALL_PX, _OWN_WALL = 0.008, 0.05, 0.5, 60, 0.5
-"""What is at most so far below a top is its lid [m]; the least and largest share of a wall by which a lid is known, the
-least number of its pixels and their least membership."""
+_LID_M = 0.008
+"""What is at most so far below an upright cylinder's top is its lid [m]; below that is its wall."""
+_LEAST_WALL, _LEAST_WALL_PX = 0.05, 60
+"""Share of what matches, and number of pixels, that must be wall for its colours to count."""
+_MOST_WALL, _OWN_WALL = 0.5, 0.5
+"""A lid of another colour belongs to the object where the wall is less than the first share, with such a membership."""
 _OWN_COLOUR, _BESIDE_SHARE = 0.4, 0.3
 """Membership of a floor's pixel, and the most that what is beside a vessel may have of its colours."""
 
@@ -133,11 +136,11 @@ def evaluate_fit(
     outside = max(outside, 0.0)
     explained = float((c.region & c.near & ~c.bulge).sum()) / max(here + outside, 1.0)
     visible = (matched + through + bulge) / total
-    colour = _colour_agreement(c, posed, member[_grid(view, rendering)])
+    colours = member[_grid(view, rendering)]
+    colour = _colour_agreement(c, posed, colours)
     score = float(_exactness(c, posed).sum()) / (matched + through + bulge + outside) * colour
     # Most of what is seen of it must be the region itself, not a table that happens to be at the same depth.
-    with_more = _with_floor if posed.solid.hollow else _with_lid
-    own = with_more(c, posed, member[_grid(view, rendering)])
+    own = _with_floor(c, colours) if posed.solid.hollow else _with_lid(c, posed, colours)
     covered = float((c.match & own).sum()) / matched
     score *= float(np.clip((covered - 0.12) / 0.2, 0, 1))
     if posed.solid.hollow:
@@ -248,7 +251,7 @@ def _with_lid(c: _Comparison, posed: PosedSolid, member: NDArray[np.uint8]) -> M
     return c.region | (c.match & ~wall)
 
 
-def _with_floor(c: _Comparison, _: PosedSolid, member: NDArray[np.uint8]) -> Mask:
+def _with_floor(c: _Comparison, member: NDArray[np.uint8]) -> Mask:
     """Return the region of a vessel with its floor, which may lie too low to be told from what the vessel stands on.
 
     The floor is what the walls enclose, and what has the vessel's colours where those end at its outline.

@@ -81,15 +81,11 @@ def occupied(
 
 def _taken(view: View, obstacle: Mask, points: Array) -> tuple[Mask, Mask]:
     """Return which of Nx3 points are taken, and which the camera looks through."""
-    pixels, ahead = view.project(points)
-    column, row = np.round(pixels).astype(int).T
-    rows, columns = view.shape
-    inside = (column >= 0) & (column < columns) & (row >= 0) & (row < rows) & (ahead > 0)
+    pixels, ahead, inside = view.pixels_of(points)
+    behind = ahead - view.depth[pixels]
     taken, through = np.zeros(len(points), dtype=bool), np.zeros(len(points), dtype=bool)
-    column, row = column[inside], row[inside]
-    behind = ahead[inside] - view.depth[row, column]
-    taken[inside] = obstacle[row, column] & (behind > -SLACK_M) & (behind < BEHIND_M)
-    through[inside] = view.valid[row, column] & (behind < -SLACK_M)
+    taken[inside] = obstacle[pixels] & (behind > -SLACK_M) & (behind < BEHIND_M)
+    through[inside] = view.valid[pixels] & (behind < -SLACK_M)
     return taken, through
 
 

@@ -99,6 +99,19 @@ class View:
         k = self.intrinsics
         return np.stack([k.fx * local[:, 0] / safe + k.cx, k.fy * local[:, 1] / safe + k.cy], axis=1), z
 
+    def pixels_of(
+        self, points: NDArray[np.floating]
+    ) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], NDArray[np.float64], Mask]:
+        """Return the pixels (rows, columns) and depths [m] of those of Nx3 points that are in the picture, and which.
+
+        The points are in the base frame; the last is N long, and the others have one entry for each that is True in it.
+        """
+        pixels, ahead = self.project(points)
+        column, row = np.round(pixels).astype(np.intp).T
+        rows, columns = self.shape
+        inside = (column >= 0) & (column < columns) & (row >= 0) & (row < rows) & (ahead > 0)
+        return (row[inside], column[inside]), ahead[inside], inside
+
     def to_camera(self, point: NDArray[np.floating]) -> tuple[float, float, float]:
         """Return a point of the base frame in the optical frame [m]."""
         local = (np.asarray(point, dtype=np.float64) - self.base_from_camera[:3, 3]) @ self.base_from_camera[:3, :3]
