@@ -6,10 +6,12 @@ import functools
 import io
 import math
 import threading
+from typing import Any
 
 import pytest
 from PIL import Image
 
+from quartet_perception import plan_grasp
 from quartet_perception.segmenters.colour_shape import ColourShapeSegmenter
 
 COUNTER = 0.90
@@ -312,3 +314,24 @@ async def test_a_grasp_between_neighbours_opens_less_and_asks_for_another_look(e
     assert between["grasp_width_m"] < opening < gripper.stroke_m
     assert between["look_again"]
     assert "look again from pre_grasp_pose" in between["message"]
+
+
+async def test_a_grasp_is_planned_with_the_other_camera_s_picture_and_the_wrist_camera_s_place(
+    eyes, studio, monkeypatch: pytest.MonkeyPatch
+):
+    """Neighbours that are too near to the wrist camera have no depth there, and its body may meet them."""
+    planned: list[tuple[Any, ...]] = []
+
+    def noted(*given: Any) -> Any:
+        planned.append(given)
+        return plan_grasp(*given)
+
+    monkeypatch.setattr("quartet_perception.tools.grasp.plan_grasp", noted)
+    studio.reset(0)
+    studio.place("purple toy block", 0.8, 0.0, 0.0)
+    for camera in ("front", "arm"):
+        assert (await eyes.call("get_topdown_grasp_pose", object_name="purple toy block", camera=camera))["ok"]
+    (first, _, _, none, _), (second, _, _, before, mount) = planned
+    assert (first.camera, none, second.camera) == ("front", [], "arm")
+    assert [view.camera for view in before] == ["front"]
+    assert mount[:3, 3] == pytest.approx((0.0, -0.075, 0.015), abs=0.002)

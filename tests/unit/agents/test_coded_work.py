@@ -148,11 +148,18 @@ async def test_what_is_held_and_cannot_be_lifted_straight_is_brought_to_transit(
 
 
 @pytest.mark.parametrize(
-    ("from_above", "down_to"),
-    [({}, 0.61), ("NO_OBJECTS_FOUND", 0.7), ({"reachable": False}, 0.7)],
+    ("from_above", "down_to", "openings"),
+    [
+        ({}, 0.61, [0.2, 0.4]),
+        ({"open_position": 0.2}, 0.61, [0.2]),
+        ("NO_OBJECTS_FOUND", 0.7, [0.2]),
+        ({"reachable": False}, 0.7, [0.2]),
+    ],
 )
-async def test_a_grasp_that_is_not_sure_is_looked_at_from_above(from_above: Any, down_to: float) -> None:
-    """Where that look gives nothing, the first pose is good enough."""
+async def test_a_grasp_that_is_not_sure_is_looked_at_from_above(
+    from_above: Any, down_to: float, openings: list[float]
+) -> None:
+    """Where that look gives nothing, the first pose is good enough; fingers that are right are not opened again."""
     first = {"grasp_pose": GRASP, "pre_grasp_pose": ABOVE, "reachable": True, "look_again": True, "open_position": 0.2}
     lower = {**GRASP, "position": [0.6, 0.0, 0.61]}
     nearer = {**first, "grasp_pose": lower, "open_position": 0.4, "look_again": True}
@@ -174,7 +181,7 @@ async def test_a_grasp_that_is_not_sure_is_looked_at_from_above(from_above: Any,
     assert looks == [{"object_id": "obj_0123456789ab"}, {"object_id": "obj_0123456789ab", "camera": "arm"}]
     opened = [given["position"] for tool, given in calls if tool == "moveit__open_gripper"]
     straight = [given["position"][2] for tool, given in calls if tool == STRAIGHT]
-    assert (opened, straight[0]) == ([0.2, 0.4] if down_to == 0.61 else [0.2], down_to)
+    assert (opened, straight[0]) == (openings, down_to)
 
 
 async def test_what_may_be_in_the_gripper_is_not_searched_for() -> None:

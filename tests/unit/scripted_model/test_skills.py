@@ -282,12 +282,14 @@ def test_pick_and_place_let_the_arm_be_lower_where_it_cannot_be_high(pick, place
     assert [one.get("min_fraction") for one in straight] == [None, 0.5]
 
 
-@pytest.mark.parametrize("found", [True, False])
-def test_pick_looks_from_above_where_it_is_not_sure_that_the_fingers_pass(pick, robot, found):
+@pytest.mark.parametrize(("found", "again"), [(True, None), (True, 0.3), (False, None)])
+def test_pick_looks_from_above_where_it_is_not_sure_that_the_fingers_pass(pick, robot, found, again):
     grasp = {"ok": True, "pre_grasp_pose": pose(0.5), "grasp_pose": pose(0.3), "lift_pose": pose(0.6)}
     robot.say("get_topdown_grasp_pose", {**grasp, "look_again": True, "open_position": 0.3})
     if found:
-        robot.say("get_topdown_grasp_pose", {**grasp, "grasp_pose": pose(0.25), "look_again": True})
+        robot.say(
+            "get_topdown_grasp_pose", {**grasp, "grasp_pose": pose(0.25), "look_again": True, "open_position": again}
+        )
     else:
         robot.fail("get_topdown_grasp_pose", "NO_OBJECTS_FOUND")
     talk, report = pick()
@@ -296,7 +298,9 @@ def test_pick_looks_from_above_where_it_is_not_sure_that_the_fingers_pass(pick, 
     assert asked == [{"object_name": "red can"}, {"object_name": "red can", "camera": "arm"}]
     opened = [a for _, a in talk.made("moveit__open_gripper")]
     down = talk.made("moveit__plan_cartesian_path")[0][1]
-    assert (opened, down) == (([{"position": 0.3}, {}], pose(0.25)) if found else ([{"position": 0.3}], pose(0.3)))
+    # The fingers are not opened again to where they are.
+    assert opened == ([{"position": 0.3}, {}] if found and again is None else [{"position": 0.3}])
+    assert down == (pose(0.25) if found else pose(0.3))
 
 
 def test_pick_with_something_in_the_gripper(pick, robot):

@@ -9,7 +9,7 @@ import pytest
 
 from quartet_simulation.codes import NavCode
 from quartet_simulation.errors import SimulationError, UnknownNameError, WorldFileError
-from quartet_simulation.navigation.costmap import PERSON_MARK
+from quartet_simulation.navigation.costmap import PERSON, PERSON_MARK
 from quartet_simulation.navigation.planner import PathPlanner
 from quartet_simulation.simulation import Simulation
 from quartet_simulation.world_tool.generate import generate
@@ -68,6 +68,16 @@ def test_a_person_notices_a_robot_that_waits_from_afar(inhabited, hands):
     goal = hands(inhabited).drive_to(*inhabited.world.area("kitchen").entry)
     assert goal.status == "SUCCEEDED", goal.error_text
     assert inhabited.truth()["person_contacts"] == []
+
+
+def test_who_was_seen_in_a_door_and_walked_on_out_of_sight_bars_it_no_longer(inhabited, hands, monkeypatch):
+    """From where it waits the robot never sees that nobody stands there any more."""
+    monkeypatch.setattr("quartet_simulation.simulation.MARK_RANGE", 2.0)
+    inhabited.reset(None, 0)
+    inhabited.put_robot(7.4, 2.0, math.pi)
+    inhabited._costmap.mark({f"{PERSON}anna": (*inhabited.world.doors["kitchen door"], PERSON_MARK)})
+    goal = hands(inhabited).drive_to(*inhabited.world.area("kitchen").entry)
+    assert goal.status == "SUCCEEDED", goal.error_text
 
 
 def test_a_person_who_does_not_leave_is_told_as_no_way_and_not_touched(inhabited, hands):
