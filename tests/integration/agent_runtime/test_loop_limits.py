@@ -143,6 +143,30 @@ async def test_a_transcript_that_cannot_be_saved_for_a_moment_ends_no_loop(model
     assert memory.transcripts["r1"]["ending"] == "reported"
 
 
+async def test_nothing_is_saved_any_more_once_a_loop_was_cut_off(model, memory, make_loop, talk):
+    """Its owner closes the store next; a command after that would open a connection that nobody closes."""
+    saving, ended = asyncio.Event(), asyncio.Event()
+
+    async def stuck(*_):
+        saving.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async def silent(_body):
+        await asyncio.Event().wait()
+
+    memory.save = stuck
+    model.script = [talk.calls(("arm__move", {"x": 1})), silent]
+    task = asyncio.create_task(make_loop(local(memory)).run("system", "user"))
+    await saving.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended.is_set()
+
+
 async def test_malformed_json_goes_back_to_the_model(model, memory, make_loop, talk):
     model.script = [talk.calls(("arm__move", '{"x": 1')), lambda _: talk.report(reason=model.result()["message"])]
     ending = await make_loop(local(memory)).run("system", "user")

@@ -60,6 +60,13 @@ class Loop:
 
     async def run(self, system: str, user: str, recorded: Sequence[RecordedTurn] = ()) -> Ending:
         """Run until the model reports or a limit is reached; first replay the turns that another process recorded."""
+        try:
+            return await self._run(system, user, recorded)
+        except BaseException:
+            await self._recorder.leave_transcript()
+            raise
+
+    async def _run(self, system: str, user: str, recorded: Sequence[RecordedTurn]) -> Ending:
         talk = Conversation(system, user)
         limit = asyncio.timeout(None if self._meter.unlimited else self._meter.remaining_s)
         if self._clock is not None:

@@ -188,6 +188,13 @@ class Recorder:
         self._unsaved = None
         async with self._saving:
             await self._transcripts.save(self.task_id, self._loop_id, self._transcript(messages, usage, ending))
+        await self.leave_transcript()
+
+    async def leave_transcript(self) -> None:
+        """End the saving: nothing of a loop runs on after its owner has closed the store."""
+        if (saver := self._saver) is not None:
+            saver.cancel()
+            await asyncio.gather(saver, return_exceptions=True)
 
     async def _save_newest(self) -> None:
         """Save until nothing is unsaved; what cannot be saved is tried again with the next, and at the end."""
