@@ -51,6 +51,16 @@ SENTENCES = [
     ),
     ("I want the cereal by the coke can on the dining table", [("yellow cereal box", None, "dining table", DINING)]),
     ("Clear the coffee mug next to the orange away into the hamper", [("blue mug", None, "laundry basket", PARENTS)]),
+    # "can" is a word for may, or a can
+    ("The book on the desk can go in the hamper.", [("blue book", KIDS, "laundry basket", PARENTS)]),
+    ("Robot, the coke can can go on the worktop", [("red coke can", None, "kitchen counter", KITCHEN)]),
+    ("The cola can could be moved to the desk", [("red coke can", None, "desk", KIDS)]),
+    # from one room to the floor of another
+    ("Leave the duck from the kids' room on the floor of the hallway", [("yellow rubber duck", KIDS, "floor", HALL)]),
+    (
+        "put the duck that is on the desk on the floor in the sitting room",
+        [("yellow rubber duck", KIDS, "floor", LIVING)],
+    ),
     # what is not wanted where it is
     (
         "We don't need the cereal box on the counter any longer, drop it in the trash",

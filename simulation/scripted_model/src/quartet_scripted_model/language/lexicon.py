@@ -194,6 +194,10 @@ UNWANTED = frozenset({"anymore", "nobody"})
 """With these, "I don't need the can anymore" and "nobody wants the can" name a thing and forbid nothing."""
 MODALS = frozenset({"can", "could", "would", "will", "may", "might", "shall"})
 MODAL_SUBJECTS = frozenset({"you", "u", "we", "i", "someone", "somebody", "robot", "they"})
+AFTER_MODAL = frozenset({"go", "be", "stay", "stand", "come", "move"})
+"""Behind "can" these tell that it is no can: "the cup can go in the basket"."""
+NOT_BEFORE_MODAL = frozenset({".", ",", "the", "a", "this", "that", "my", "our", "your", "and"})
+"""Behind these "can" is a noun: "let the can go"."""
 PLURAL = frozenset({"both", "all", "two", "three", "four", "every", "each"})
 
 FILLERS = frozenset(

@@ -2,7 +2,7 @@
 
 import re
 
-from quartet_scripted_model.language.lexicon import MODAL_SUBJECTS, MODALS, PHRASES
+from quartet_scripted_model.language.lexicon import AFTER_MODAL, MODAL_SUBJECTS, MODALS, NOT_BEFORE_MODAL, PHRASES
 
 _WORD = re.compile(r"[a-z0-9']+|[.;!?]|[,:()&]")
 _IS = re.compile(r"\b(that|which|it|there|here|where|what|who)'?s\b")
@@ -71,7 +71,7 @@ def _verbs_of_waste(words: list[str]) -> list[str]:
 
 
 def _modals(words: list[str]) -> list[str]:
-    """Without "can you" and the like; "the can you see" keeps its can."""
+    """Without "can you" and the like; "the can you see" keeps its can, and in "the cup can go" it is a "should"."""
     out: list[str] = []
     for i, word in enumerate(words):
         following = words[i + 1] if i + 1 < len(words) else ""
@@ -95,5 +95,6 @@ def _modals(words: list[str]) -> list[str]:
             continue
         if word in {"can", "could"} and before in {"you", "we"}:
             continue
-        out.append(word)
+        allows = word in MODALS and following in AFTER_MODAL and before not in NOT_BEFORE_MODAL
+        out.append("should" if allows else word)
     return out

@@ -397,10 +397,11 @@ class _Understanding:
         self, clause: Clause, pending: list[tuple[Group, Spot]], group: Group, spot: Spot, source: Spot | None
     ) -> Spot | None:
         """Return the source with what a group behind it adds; what belongs to the target goes to `pending`."""
-        if spot.place and self._aims(clause) and group is clause.groups[-1]:
-            # "put it from the kitchen on the counter": where it is to go must be said somewhere.
-            pending.append((group, spot))
-            return source
+        behind = [self._group_spot(later) for later in clause.groups[clause.groups.index(group) + 1 :]]
+        if pending or (spot.place and self._aims(clause) and not any(later and later.place for later in behind)):
+            # "put it from the kitchen on the counter": where it is to go must be said somewhere, and what comes
+            # behind belongs to it: "from the kitchen on the floor in the hallway".
+            return self._add_pending(pending, group, spot, source)
         fits = self._refine(source, spot)
         # "from the counter on the shelf in the hallway": the shelf is there.
         return self._add_pending(pending, group, spot, source) if fits.conflict and pending else fits

@@ -191,9 +191,8 @@ def _built(facts: str) -> Vocabulary:
 
 
 def phrase_words(phrase: Sequence[Token]) -> list[str]:
-    """The words of a noun phrase, without articles and fillers."""
-    words = [w for p in phrase for w in (p.words if isinstance(p, Spotted) else (p,))]
-    return [w for w in words if w not in FILLERS]
+    """The words of a noun phrase, without articles and fillers, which a name may have: "sitting room"."""
+    return [w for p in phrase for w in (p.words if isinstance(p, Spotted) else (p,) if p not in FILLERS else ())]
 
 
 def _append(index: dict[tuple[str, ...], list[Thing]], key: tuple[str, ...], thing: Thing) -> None:
