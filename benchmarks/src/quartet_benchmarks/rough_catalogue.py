@@ -10,18 +10,35 @@ from quartet_site.site import Appearance
 
 SIZE_ERROR = 0.1
 """By how much each size of a rough catalogue may be off, relative."""
+BOX_FILLED = 2 / 3
+"""Share of the box around an object that it fills where a person calls it a box."""
 
 
 def roughly(appearance: Appearance, rng: np.random.Generator) -> Appearance:
-    """Return how a person would describe an object: one shape, each size off by up to a tenth. Colours stay words."""
+    """Return how a person would describe an object: one shape, each size off by up to a tenth. Colours stay words.
+
+    Of an object that is put together from parts a person says that it is a box where it nearly fills one.
+    """
     factors = rng.uniform(1 - SIZE_ERROR, 1 + SIZE_ERROR, 3)
+    shape = "irregular" if appearance.shape == "box" and _filled(appearance) < BOX_FILLED else appearance.shape
     if appearance.shape != "box":
         # Who writes the size of something round writes its width once.
         factors[1] = factors[0]
     if appearance.shape == "sphere":
         factors[:] = factors[0]
     x, y, height = (round(float(s * f), 3) for s, f in zip(appearance.size_m, factors, strict=True))
-    return appearance.model_copy(update={"size_m": (x, y, height), "size_error": SIZE_ERROR, "parts": []})
+    return appearance.model_copy(
+        update={"shape": shape, "size_m": (x, y, height), "size_error": SIZE_ERROR, "parts": []}
+    )
+
+
+def _filled(appearance: Appearance) -> float:
+    """Return which share of the box around an object its parts fill; 1 for one without parts."""
+    if not appearance.parts:
+        return 1.0
+    round_share = {"box": 1.0, "cylinder": np.pi / 4, "sphere": np.pi / 6}
+    parts = sum(round_share[part.shape] * float(np.prod(part.size_m)) for part in appearance.parts)
+    return parts / float(np.prod(appearance.size_m))
 
 
 def write_roughly(site_file: Path, seed: int) -> None:

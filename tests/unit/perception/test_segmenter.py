@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from quartet_perception.catalogue import Catalogue
+from quartet_perception.catalogue import Catalogue, CatalogueEntry
 from quartet_perception.errors import BadImageError, UnknownObjectError
 from quartet_perception.scene.view import Intrinsics, View
 from quartet_perception.segmenters.base import create_segmenter, segmenter_names
 from quartet_perception.segmenters.colour_shape import ColourShapeSegmenter
+from quartet_site.site import Appearance
 
 TABLE = 0.45
 LIGHTS = {"normal": (1.0, 1.0, 1.0), "dim": (0.45, 0.45, 0.45), "warm": (1.0, 0.88, 0.68), "cool": (0.8, 0.9, 1.0)}
@@ -196,6 +197,51 @@ def test_a_thing_of_which_the_catalogue_has_the_size_is_not_taken_for_another_on
     measured = ColourShapeSegmenter(with_size_error(catalogue, 0.02))
     found = measured.segment(scene.view(seed=seed, noise=0.003), list(where))
     assert sorted(f.label for f in found) == sorted(where)
+
+
+DUCK = CatalogueEntry(
+    "yellow duck", "object", Appearance(colours=["yellow"], shape="irregular", size_m=(0.106, 0.055, 0.085))
+)
+"""Its sizes are a person's guesses, each off by up to a tenth."""
+
+
+@pytest.fixture(scope="module")
+def with_duck(catalogue):
+    return ColourShapeSegmenter(Catalogue([*catalogue.entries, DUCK]))
+
+
+def put_duck(scene, yellow, x, y, yaw):
+    scene.box((x, y, TABLE + 0.025), (0.085, 0.06, 0.05), yellow, yaw)
+    return scene.sphere((x + 0.022 * np.cos(yaw), y + 0.022 * np.sin(yaw), TABLE + 0.065), 0.048, yellow)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_something_irregular_is_known_by_the_box_around_it(with_duck, new_scene, colours, seed):
+    x, y, yaw = np.random.default_rng(seed).uniform((0.75, -0.2, -3), (1.0, 0.2, 3))
+    scene = put_duck(new_scene().table(0.6, TABLE), colours["yellow"], x, y, yaw)
+    found = with_duck.segment(scene.view(seed=seed, noise=0.003), ["yellow duck", "yellow cereal box"])
+    assert [f.label for f in found] == ["yellow duck"]
+    assert np.hypot(found[0].solid.x - x, found[0].solid.y - y) < 0.02
+
+
+NO_DUCKS = {
+    "a can": lambda scene, yellow: scene.cylinder((0.85, 0.1, TABLE + 0.043), 0.08, 0.086, yellow),
+    "a carton": lambda scene, yellow: scene.box((0.85, 0.1, TABLE + 0.043), (0.105, 0.055, 0.086), yellow, 0.4),
+    "a ball": lambda scene, yellow: scene.sphere((0.85, 0.1, TABLE + 0.045), 0.09, yellow),
+    "a larger animal": lambda scene, yellow: scene.box((0.85, 0.1, TABLE + 0.04), (0.15, 0.09, 0.08), yellow).sphere(
+        (0.9, 0.1, TABLE + 0.1), 0.08, yellow
+    ),
+    "a flat one": lambda scene, yellow: scene.box((0.85, 0.1, TABLE + 0.015), (0.1, 0.055, 0.03), yellow).sphere(
+        (0.87, 0.1, TABLE + 0.035), 0.03, yellow
+    ),
+}
+
+
+@pytest.mark.parametrize("other", NO_DUCKS)
+@pytest.mark.parametrize("seed", range(3))
+def test_something_regular_or_of_another_size_is_nothing_irregular(with_duck, new_scene, colours, other, seed):
+    scene = NO_DUCKS[other](new_scene().table(0.6, TABLE), colours["yellow"])
+    assert with_duck.segment(scene.view(seed=seed, noise=0.003), ["yellow duck"]) == []
 
 
 def with_size_error(catalogue, error):

@@ -59,7 +59,8 @@ class Appearance(Section):
 
     colours: Annotated[list[str], Field(min_length=1)]
     """Colour words (red, green, wood ...) or '#rrggbb' samples; a pixel of any of them belongs to the object."""
-    shape: Literal["cylinder", "box", "sphere", "bowl", "surface", "container"]
+    shape: Literal["cylinder", "box", "sphere", "irregular", "bowl", "surface", "container"]
+    """irregular: none of the others, such as a toy animal; its sizes are those of the box around it."""
     size_m: tuple[Positive, Positive, Positive]
     """Extent as it usually stands: along x, along y, height [m]."""
     size_error: Annotated[float, Field(ge=0.0, le=0.5)] = 0.1

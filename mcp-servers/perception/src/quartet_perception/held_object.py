@@ -205,7 +205,7 @@ def _outline_overlap(view: View, entry: CatalogueEntry, member: Mask, file: Robo
     """
     nothing = np.zeros(view.shape, dtype=bool)
     best: tuple[float, Mask] = (0.0, nothing)
-    if view.tool_in_base is None or entry.appearance.shape != "box":
+    if view.tool_in_base is None or entry.appearance.shape not in {"box", "irregular"}:
         return best
     blind = ~view.valid
     regions, count = ndimage.label(member & blind)

@@ -16,8 +16,13 @@ _MAX_PIXELS = 1600
 """Of a rendering; a larger one is made with a stride."""
 _MAX_GRID = 40_000
 _MIN_PIXELS = 6
-_PARTLY_FILLED = 0.92
-"""Greatest agreement of an object that fills its bounding shape only in part."""
+_PARTLY_FILLED, _IRREGULAR = 0.92, 0.8
+"""Greatest agreement of an object that fills its bounding shape only in part, where that is known and where it is all
+that is known."""
+_LEAST_OPEN = 0.7
+"""Share of the box around something irregular behind whose outline nothing nearer may hide it."""
+_ROUGHLY = 0.9
+"""Sizes of something irregular agree when they are off by no more than this factor."""
 _COLOUR_SHARE = 0.5
 """Share of an object's visible pixels that must have its colours."""
 
@@ -139,15 +144,17 @@ def evaluate_fit(
     colours = member[_grid(view, rendering)]
     colour = _colour_agreement(c, posed, colours)
     score = float(_exactness(c, posed).sum()) / (matched + through + bulge + outside) * colour
+    if posed.solid.irregular:
+        score = _IRREGULAR * _fills(c, posed) * explained * colour
     # Most of what is seen of it must be the region itself, not a table that happens to be at the same depth.
     own = _with_floor(c, colours) if posed.solid.hollow else _with_lid(c, posed, colours)
     covered = float((c.match & own).sum()) / matched
     score *= float(np.clip((covered - 0.12) / 0.2, 0, 1))
     if posed.solid.hollow:
         score *= _hollowness(c, posed, view.origin[2] + np.where(c.hit, rendering.enter, 0) * rendering.rise)
-    elif posed.solid.primitive != "sphere":
+    elif posed.solid.primitive != "sphere" and not posed.solid.irregular:
         score = max(score, _partly_filled(c, matched, explained) * colour)
-    if visible > 0.85:
+    if visible > 0.85 and not posed.solid.irregular:
         # In plain view, so its top must be where the shape has it.
         top = float(np.percentile(c.height[c.match], 99))
         score *= float(np.exp(-((max(posed.top - top - 0.004 - c.noise, 0.0) / 0.012) ** 2)))
@@ -199,17 +206,24 @@ def _compare(view: View, posed: PosedSolid, rendering: _Rendering, region: Mask)
     known = inside & view.valid[grid]
     noise = depth_noise(float(np.median(enter[hit])))
     tolerance = 0.006 + 3 * noise
-    reach = rendering.leave if posed.solid.hollow else enter
+    reach = rendering.leave if posed.solid.hollow or posed.solid.irregular else enter
     error = np.where(hit, seen - enter, 0.0)
     small = rendering.stride == 1
     core = ndimage.binary_erosion(hit) if small and int(hit.sum()) > 40 else hit
+    own = region[grid] & inside
+    match = hit & known & (error > -tolerance) & (seen < reach + tolerance)
+    if posed.solid.irregular:
+        # What it stands on is within the box around it as well.
+        match &= own
     return _Comparison(
         hit=hit,
         seen=seen,
         known=known,
-        region=region[grid] & inside,
-        match=hit & known & (error > -tolerance) & (seen < reach + tolerance),
-        through=core & known & (seen >= reach + tolerance),
+        region=own,
+        match=match,
+        through=core & known & ~match & (error > -tolerance)
+        if posed.solid.irregular
+        else core & known & (seen >= reach + tolerance),
         before=hit & known & (error <= -tolerance),
         near=ndimage.binary_dilation(hit, iterations=2 if small else 1),
         error=error,
@@ -276,10 +290,12 @@ def _exactness(c: _Comparison, posed: PosedSolid) -> Array:
 
 def _cost(c: _Comparison, posed: PosedSolid) -> float:
     """Return the sum over pixels of squared depth errors, in tolerances, and of 1 for each contradiction."""
+    stray = c.region & ~ndimage.binary_dilation(c.hit)
+    if posed.solid.irregular:
+        return float(c.bulge.sum() + stray.sum())
     loss = np.minimum((np.where(c.match, c.error, 0.0) / c.tolerance) ** 2, 1.0)
     if posed.solid.hollow:
         loss = np.where(c.error > 0, 0.0, loss)
-    stray = c.region & ~ndimage.binary_dilation(c.hit)
     deeper = c.hit & c.known & (c.seen >= c.reach + c.tolerance)
     return float(loss[c.match].sum()) + float(deeper.sum() + c.bulge.sum() + stray.sum())
 
@@ -299,6 +315,19 @@ def _partly_filled(c: _Comparison, matched: int, explained: float) -> float:
     for (a0, a1), (b0, b1) in zip(expected, seen, strict=True):
         overlap *= max(min(a1, b1) - max(a0, b0), 0) / max(max(a1, b1) - min(a0, b0), 1)
     return _PARTLY_FILLED * overlap * explained
+
+
+def _fills(c: _Comparison, posed: PosedSolid) -> float:
+    """Return how well the region of something irregular is as wide and as high as the box around it, 0 to 1."""
+    open_hit = c.hit & c.known & ~(c.before & ~c.region)
+    expected, seen = _span(open_hit), _span(c.region & c.near)
+    if expected is None or seen is None or float(open_hit.sum()) < _LEAST_OPEN * float(c.hit.sum()):
+        return 0.0
+    (a0, a1), (b0, b1) = expected[1], seen[1]
+    wide = max(min(a1, b1) - max(a0, b0), 0) / max(max(a1, b1) - min(a0, b0), 1)
+    rise = max(float(np.percentile(c.height[c.region & c.known], 98)) - posed.z, 1e-3)
+    high = min(rise, posed.height) / max(rise, posed.height)
+    return min(1.0, wide / _ROUGHLY) * min(1.0, high / _ROUGHLY)
 
 
 def _span(mask: Mask) -> list[tuple[int, int]] | None:

@@ -30,6 +30,8 @@ _FITS, _EXPLAINED, _UNLIKE = 0.05, 0.03, 0.45
 """With less than the first cost a thing has the catalogue's sizes: one in twenty of those that only look like it have
 less than 0.061. With less than the second, once refined, nothing explains a picture much better; with more than the
 third it shows something else."""
+_REGULAR = 0.08
+"""Of what a simple shape explains so well nobody says that it is irregular."""
 _OTHER_SIZE, _OTHER_SHAPE = 0.006, 0.012
 """Cost by which another size or shape must explain a picture better. With typical sensors one of 128 things of the
 catalogue and 35 of 37 that only looked like one were above 0.01; with harsh ones none of 90 and 20 of 23."""
@@ -100,9 +102,9 @@ def refine(view: View, posed: PosedSolid, region: Mask, member: NDArray[np.uint8
     return _search(view, posed, region, member, prior=_SIZE_PRIOR, most_off=_largest_change(size_error))
 
 
-def is_explained(quality: FitQuality) -> bool:
+def is_explained(posed: PosedSolid, quality: FitQuality) -> bool:
     """Return whether a pose with the catalogue's sizes explains a picture too well for another thing."""
-    return quality.cost < _FITS
+    return quality.cost < _FITS and not posed.solid.irregular
 
 
 def is_another_thing(
@@ -116,7 +118,7 @@ def is_another_thing(
     """Return whether a simple shape that `posed` cannot have explains the picture clearly better than it does.
 
     What counts is any size of its own shape, beyond those that it can have, and a box, a cylinder and a sphere of any
-    size. Where its sizes were measured (`size_error` up to _MEASURED), its parts are taken to be known as well, so that
+    size; something irregular is another thing where one of these explains it well. Where its sizes were measured (`size_error` up to _MEASURED), its parts are taken to be known as well, so that
     less is enough.
 
     Args:
@@ -127,6 +129,9 @@ def is_another_thing(
         member: as in `evaluate_fit`.
         size_error: how far the catalogue's sizes may be off, relative.
     """
+    if posed.solid.irregular:
+        points = view.points[region & view.valid]
+        return simple_cost(view, points, posed.z, region, member) < _REGULAR
     cost = evaluate_fit(view, refined, region, member).cost
     if cost < _EXPLAINED or cost > _UNLIKE:
         return cost > _UNLIKE

@@ -29,12 +29,14 @@ class Solid:
     size: extent along its own x, along its own y, and height [m], as it stands.
     hollow: open at the top, so that a ray into it ends anywhere inside (bowls, bins, baskets).
     lying: a cylinder on its side, its axis along its own x.
+    irregular: a box which the object fills only in part, and nobody knows how.
     """
 
     primitive: Primitive
     size: tuple[float, float, float]
     hollow: bool = False
     lying: bool = False
+    irregular: bool = False
     parts: tuple[Part, ...] = field(default=())
     """Its pieces, where one primitive is too rough; `size` is then the outer size."""
 
@@ -157,6 +159,8 @@ def solids_of(appearance: Appearance) -> list[Solid]:
         case "bowl":
             r = (x + y) / 2
             return [Solid("cylinder", (r, r, h), hollow=True)]
+        case "irregular":
+            return [Solid("box", (x, y, h), irregular=True)]
         case "container":
             solids = [Solid("box", (x, y, h), hollow=True)]
             return [*solids, Solid("cylinder", (x, y, h), hollow=True)] if abs(x - y) < 0.02 else solids

@@ -139,7 +139,7 @@ class ColourShapeSegmenter:
         From afar, and in part behind something, both look alike.
         """
         near = float(np.linalg.norm(fitted.posed.centre - view.origin)) < _NEAR_M
-        if not near or fitted.quality.visible < _SEEN_WELL or is_explained(fitted.quality):
+        if not near or fitted.quality.visible < _SEEN_WELL or is_explained(fitted.posed, fitted.quality):
             return fitted
         if not self._stands_alone(view, fitted):
             return fitted
