@@ -55,6 +55,12 @@ SENTENCES = [
     ("The book on the desk can go in the hamper.", [("blue book", KIDS, "laundry basket", PARENTS)]),
     ("Robot, the coke can can go on the worktop", [("red coke can", None, "kitchen counter", KITCHEN)]),
     ("The cola can could be moved to the desk", [("red coke can", None, "desk", KIDS)]),
+    # a place is in the area that is named behind it
+    (
+        "The coke can standing on the desk to the dining table in the dining area, please",
+        [("red coke can", KIDS, "dining table", DINING)],
+    ),
+    ("Onto the nightstand with the duck in the kids' room!", [("yellow rubber duck", KIDS, "nightstand", PARENTS)]),
     # from one room to the floor of another
     ("Leave the duck from the kids' room on the floor of the hallway", [("yellow rubber duck", KIDS, "floor", HALL)]),
     (

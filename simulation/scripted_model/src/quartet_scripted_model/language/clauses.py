@@ -34,6 +34,8 @@ class Group:
 
     prep: str
     phrases: list[Phrase] = field(default_factory=list)
+    follows: bool = False
+    """It stands behind what the clause acts on."""
 
 
 @dataclass
@@ -308,7 +310,7 @@ class _Reader:
         self._part_subjects()
         if self.joined and self.clause.verb is not None and self._gap(prep):
             return
-        self.group = Group(prep)
+        self.group = Group(prep, follows=bool(self.clause.subjects or self.clause.objects))
         self.clause.led = self.clause.led or self.clause.empty
         (self.clause.groups if self.clause.verb is not None else self.clause.lead).append(self.group)
 

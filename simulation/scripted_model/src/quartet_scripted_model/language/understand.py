@@ -331,6 +331,9 @@ class _Understanding:
             spot = self._group_spot(group)
             if group.prep in DESTINATION:
                 target = spot
+            elif spot and group.prep in PLACE_AT and _modifies(spot, target) and not (clause.led and group.follows):
+                # "the can on the shelf to the table in the kitchen"; not "onto the table with the can in the kitchen"
+                target = self._refine(target, spot)
             elif spot is not None and group.prep not in NEAR:
                 source = spot
         return source, target
