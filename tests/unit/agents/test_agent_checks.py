@@ -499,6 +499,15 @@ async def test_what_lies_in_a_bin_that_nobody_let_go_there_may_be_another_one(re
     assert check.arm is None, "the arm is back in its transit state"
 
 
+@pytest.mark.parametrize(("released", "found"), [(released_at(0.4, 0.1), True), (None, False)])
+async def test_what_was_put_on_the_floor_is_looked_for_where_it_was_let_go(released, found):
+    """A placing pose that is asked for now is beside it: the usual spot is taken."""
+    check, _ = over("floor")
+    check.sees_from, check.released = (0.4, 0.1, check.target[2]), released
+    settled = await verify_place(check, CLAIM)
+    assert (settled.error_code == "NONE") == found
+
+
 async def test_of_one_in_the_bin_and_one_beside_it_nobody_knows_which_was_held():
     check, _ = over("waste basket")
     check.sees_from, check.released, check.beside = check.target, released_at(0.65, 0.05), ((0.65, 0.45),)

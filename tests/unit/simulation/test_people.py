@@ -142,19 +142,59 @@ def test_a_person_whose_way_a_robot_waits_in_goes_another_one(inhabited):
     assert inhabited.truth()["person_contacts"] == []
 
 
-def test_who_has_gone_aside_leaves_room_for_a_robot_that_keeps_away_from_them(tmp_path):
-    """A robot marks a person wider than they are; in this home a spot had room for the person alone."""
-    (tmp_path / "world.yaml").write_text(generate(546746187))
-    sim = Simulation(str(tmp_path), 0, sensors="clean")
+def ways_are_open(sim: Simulation, *spots: tuple[float, float]) -> bool:
+    """Whether robots get from each area to each past people at these spots."""
     people, entries = sim._people, [area.entry[:2] for area in sim.world.areas]
     planner = PathPlanner(people._driven)
-    for door in sim.world.doors:
-        spots = people._aside(door)
+    people._driven.clear()
+    people._driven.mark({f"person {number}": (*spot, PERSON_MARK) for number, spot in enumerate(spots)})
+    return all(planner.plan(entries[0], entry) is not None for entry in entries[1:])
+
+
+@pytest.fixture
+def generated(tmp_path, request) -> Iterator[Simulation]:
+    (tmp_path / "world.yaml").write_text(generate(request.param) + PEOPLE)
+    sim = Simulation(str(tmp_path), 0, sensors="clean")
+    try:
+        yield sim
+    finally:
+        sim.close()
+
+
+@pytest.mark.parametrize("generated", [546746187], indirect=True)
+def test_who_has_gone_aside_leaves_room_for_a_robot_that_keeps_away_from_them(generated):
+    """A robot marks a person wider than they are; in this home a spot had room for the person alone."""
+    anna = generated._people._people[0]
+    for door in generated.world.doors:
+        anna.door = door
+        spots = generated._people._aside(anna)
         assert spots, door
-        for spot in spots:
-            people._driven.mark({"person": (*spot, PERSON_MARK)})
-            assert all(planner.plan(entries[0], entry) is not None for entry in entries[1:]), (door, spot)
-    sim.close()
+        assert all(ways_are_open(generated, spot) for spot in spots), door
+
+
+@pytest.mark.parametrize("generated", [269830717], indirect=True)
+def test_who_goes_aside_leaves_a_way_past_those_who_stand_about(generated):
+    """Ben stood behind the open door; Anna, beside him, left no way past both."""
+    anna, ben = generated._people._people[:2]
+    anna.door, ben.state, stands = "living room door", "stands", (3.9, 1.5)
+    alone = generated._people._aside(anna)
+    assert ways_are_open(generated, stands)
+    assert not ways_are_open(generated, alone[0], stands)
+    generated._physics.set_person("ben", *stands)
+    spots = generated._people._aside(anna)
+    assert spots
+    assert all(ways_are_open(generated, spot, stands) for spot in spots)
+
+
+@pytest.mark.parametrize("generated", [546746187], indirect=True)
+def test_nobody_goes_aside_before_a_thing_that_may_be_fetched(generated):
+    anna = generated._people._people[0]
+    anna.door = next(iter(generated.world.doors))
+    first, *rest = generated._people._aside(anna)
+    thing = next(iter(generated.truth()["objects"]))
+    generated.place_object(thing, first[0] + 0.4, first[1], 0.0)
+    assert generated._people._aside(anna) == rest
+    assert rest
 
 
 def test_a_push_against_a_person_is_counted_in_the_physics(inhabited):

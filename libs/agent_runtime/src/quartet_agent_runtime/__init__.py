@@ -28,7 +28,7 @@ from quartet_agent_runtime._prompt import (
 )
 from quartet_agent_runtime._protocols import ApprovalClient, Routes
 from quartet_agent_runtime._recorder import Recorder
-from quartet_agent_runtime._release import let_go_over, lies_outside, needs_release
+from quartet_agent_runtime._release import let_go_over, lies_outside, needs_release, released_at
 from quartet_agent_runtime._replay import RecordedTurn, read_turns
 from quartet_agent_runtime._report import Cause, Ending, ReportTool, skill_report, task_report
 from quartet_agent_runtime._request_context import RequestContext
@@ -136,6 +136,7 @@ __all__ = [
     "place_facts",
     "read_turns",
     "region_of",
+    "released_at",
     "render_prompt",
     "request_message",
     "retreat",

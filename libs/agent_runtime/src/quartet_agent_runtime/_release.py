@@ -24,20 +24,31 @@ def lies_outside(region: PlaceRegion, seen: Detection) -> bool:
     return math.hypot(*seen.position_base[:2]) <= FLOOR_RADIUS_M
 
 
-async def let_go_over(check: RequestContext, released: Release | None, region: PlaceRegion | None) -> bool:
-    """Return whether something was held until it was over the target, as the gripper's server measured it.
+async def released_at(check: RequestContext, released: Release | None) -> tuple[float, float] | None:
+    """Return where something was held until it was let go, as the gripper's server measured it [m, base frame].
 
-    Over the opening of a container, over the box of other places. In this attempt, or at any time for one that follows
-    an attempt of unknown end; the base may have moved since that one, so its place on the map counts. Raises
-    VerificationError when the robot is not localised then.
+    In this attempt, or at any time for one that follows an attempt of unknown end; the base may have moved since that
+    one, so its place on the map counts. None when it is not known. Raises VerificationError when the robot is not
+    localised then.
     """
-    if released is None or region is None:
-        return False
+    if released is None:
+        return None
     if released.age_s <= check.age_s:
-        return region.covers(*released.tool_position[:2])
+        return released.tool_position[0], released.tool_position[1]
     if not check.request.follows_uncertain or released.tool_position_map is None:
-        return False
+        return None
     pose = await check.pose()
     x, y = released.tool_position_map[0] - pose.x, released.tool_position_map[1] - pose.y
     c, s = math.cos(pose.yaw), math.sin(pose.yaw)
-    return region.covers(c * x + s * y, c * y - s * x)
+    return c * x + s * y, c * y - s * x
+
+
+async def let_go_over(check: RequestContext, released: Release | None, region: PlaceRegion | None) -> bool:
+    """Return whether something was held until it was over the target: the opening of a container, the box of others.
+
+    See released_at.
+    """
+    if region is None:
+        return False
+    at = await released_at(check, released)
+    return at is not None and region.covers(*at)

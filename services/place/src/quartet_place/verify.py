@@ -15,6 +15,7 @@ from quartet_agent_runtime import (
     new_detections,
     opening_m,
     region_of,
+    released_at,
     retreat,
     tuck,
 )
@@ -70,7 +71,7 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
     above = LookFromAbove(region=region)
     # Into a container always: what bounced out of it, with one like it inside, lies behind it as likely as before it.
     if inside is None or (region is not None and region.within is not None):
-        above = await _look_from_above(check, arguments, region)
+        above = await _look_from_above(check, arguments, region, await released_at(check, grasp.released))
         inside, region = inside or above.inside, above.region
         pictures += above.pictures
     by_id = _object_id(check) is not None and normalise(arguments.object_name) != HELD_OBJECT
@@ -135,9 +136,12 @@ def _where_it_is(arguments: PlaceArguments, region: PlaceRegion | None, seen: li
 
 
 async def _look_from_above(
-    check: RequestContext, arguments: PlaceArguments, region: PlaceRegion | None
+    check: RequestContext, arguments: PlaceArguments, region: PlaceRegion | None, released: tuple[float, float] | None
 ) -> LookFromAbove:
     """Look for the object with the wrist camera above the target; the arm returns to its transit state.
+
+    On the floor and on a surface it looks at where the object was `released` [m, base frame], where that is known: the
+    spot that is free now is another one.
 
     Into a container it looks from above each side of the rim as well: of a can that stands upright in it, the view from
     straight above shows the lid only, which has none of its colours. The first two views of a container are always
@@ -153,7 +157,10 @@ async def _look_from_above(
     region = region or around_drop(mode, pose, opening)
     inside: Detection | None = None
     pictures: list[list[Detection]] = []
-    for number, position in enumerate(viewpoints(pose.pre_place_pose.position, opening), start=1):
+    x, y, height = pose.pre_place_pose.position
+    if opening is None and released is not None:
+        x, y = released
+    for number, position in enumerate(viewpoints((x, y, height), opening), start=1):
         if inside is not None and (opening is None or number > ROUND_VIEWS):
             break
         wanted = pose.pre_place_pose.model_copy(update={"position": position})

@@ -118,7 +118,7 @@ class People:
         if person.go_at == math.inf and min(_distances(here, robots)) < NOTICED_M:
             person.go_at = now + person.info.leaves_after
         if now >= person.go_at and (person.door or person.stops):
-            targets = person.stops[:1] if person.stops else self._aside(person.door)
+            targets = person.stops[:1] if person.stops else self._aside(person)
             person.way = self._way_to(targets, person, here, robots)
             person.go_at = now + ASK_AGAIN_S
             if person.way is not None:
@@ -214,14 +214,24 @@ class People:
                 return stops
         raise SimulationError(f"nobody can walk about in {world.name}: {STOPS} of its rooms must have free floor")
 
-    def _aside(self, door: str) -> list[tuple[float, float]]:
-        """Return where a person of a doorway stands aside, the nearest first: robots still get everywhere then."""
+    def _aside(self, person: _Person) -> list[tuple[float, float]]:
+        """Return where a person of a doorway stands aside, the nearest first: robots still get everywhere then.
+
+        Where there are such places, past all who stand about now, and to the things of the episode.
+        """
+        door, physics = person.door, self._physics
         if door not in self._spots:
-            at = self._physics.world.doors[door]
+            at = physics.world.doors[door]
             free = [spot for spot in self._out_of_the_way() if math.dist(spot, at) > FROM_DOOR_M]
             free.sort(key=lambda spot: math.dist(spot, at))
             self._spots[door] = self._passable(free)
-        return self._spots[door]
+        others = [physics.person_at(one.info.name) for one in self._people if one is not person and one.state != "away"]
+        things = [physics.object_pose(name)[0][:2] for name in physics.objects]
+        return [
+            spot
+            for spot in self._spots[door]
+            if self._lets_pass([spot, *others]) and min(math.dist(spot, one) for one in things) > FROM_POSES_M
+        ] or self._spots[door]
 
     def _out_of_the_way(self) -> list[tuple[float, float]]:
         """Return free floor apart from doorways and from where robots have to stand, as points of a grid."""
@@ -240,15 +250,21 @@ class People:
 
     def _passable(self, spots: Iterable[tuple[float, float]], count: int = SPOTS) -> list[tuple[float, float]]:
         """Return the first of the spots, `count` at most and apart, past which robots get from each area to each."""
-        entries = [area.entry[:2] for area in self._physics.world.areas]
-        planner, found = PathPlanner(self._driven), list[tuple[float, float]]()
+        found = list[tuple[float, float]]()
         for spot in spots:
             if len(found) == count or any(math.dist(spot, other) < FROM_DOOR_M for other in found):
                 continue
-            self._driven.mark({"person": (*spot, PERSON_MARK)})
-            if all(planner.plan(entries[0], entry) is not None for entry in entries[1:]):
+            if self._lets_pass([spot]):
                 found.append(spot)
         return found
+
+    def _lets_pass(self, spots: Sequence[tuple[float, float]]) -> bool:
+        """Return whether robots get from each area to each when people stand at all of the spots."""
+        entries = [area.entry[:2] for area in self._physics.world.areas]
+        planner = PathPlanner(self._driven)
+        self._driven.clear()
+        self._driven.mark({f"{PERSON}{number}": (*spot, PERSON_MARK) for number, spot in enumerate(spots)})
+        return all(planner.plan(entries[0], entry) is not None for entry in entries[1:])
 
 
 def _turn_to_next(person: _Person) -> None:
