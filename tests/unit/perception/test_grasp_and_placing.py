@@ -7,6 +7,7 @@ import pytest
 
 from quartet_perception import (
     ColourShapeSegmenter,
+    Footprint,
     SegmentedObject,
     estimate,
     into_container,
@@ -17,6 +18,7 @@ from quartet_perception import (
 from quartet_perception.errors import NoFreeSpaceError, ObjectTooWideError, TooFewPointsError
 from quartet_perception.estimate import still_there
 from quartet_perception.grasp import downward, grasp_depth, reach_of_pick
+from quartet_perception.hand_room import camera_outline
 from quartet_perception.placing import hanging_m
 from quartet_perception.scene.solids import Solid
 from quartet_site import Gripper
@@ -237,12 +239,37 @@ def test_a_drop_keeps_clear_of_what_stands_there(segmenter, new_scene, colours, 
 def test_a_drop_on_a_small_surface_leaves_room_for_another_thing(segmenter, new_scene, colours, robot, size):
     """Two things are to stand on a nightstand; in the middle, one alone would fill it."""
     scene = new_scene().box((0.8, 0.0, TABLE - 0.02), (size, size, 0.04), (0.56, 0.35, 0.18))
-    first = on_surface(scene.view(), whole_top(scene.view()), 0.12, robot, radius_m=0.033)
+    first = on_surface(scene.view(), whole_top(scene.view()), 0.12, robot, footprint=Footprint(0.066, 0.066))
     scene.cylinder((first.x, first.y, TABLE + 0.06), 0.066, 0.12, colours["red"])
-    second = on_surface(scene.view(), whole_top(scene.view()), 0.12, robot, radius_m=0.033)
-    assert np.hypot(second.x - first.x, second.y - first.y) > 0.066 + 0.03
+    second = on_surface(scene.view(), whole_top(scene.view()), 0.12, robot, footprint=Footprint(0.066, 0.066))
+    assert np.hypot(second.x - first.x, second.y - first.y) > 0.066 + 0.015
     for drop in (first, second):
         assert max(abs(drop.x - 0.8), abs(drop.y)) < size / 2 - 0.033
+
+
+@pytest.mark.parametrize(("depth", "turned"), [(0.30, False), (0.24, True)])
+def test_a_book_is_turned_where_its_long_side_does_not_fit(new_scene, robot, depth, turned):
+    """The fingers hold it by its short side; closing across the line of sight, they lay it away from the robot."""
+    scene = new_scene().box((0.7 + depth / 2, 0.0, TABLE - 0.02), (depth, 0.4, 0.04), (0.56, 0.35, 0.18))
+    if turned:
+        scene.box((0.7 + depth - 0.03, 0.0, TABLE + 0.05), (0.05, 0.4, 0.1), (0.2, 0.55, 0.2))
+    drop = on_surface(scene.view(), whole_top(scene.view()), 0.035, robot, footprint=Footprint(0.11, 0.17))
+    across = abs(np.cos(drop.yaw - np.arctan2(drop.y, drop.x)))
+    assert across == pytest.approx(1.0 if turned else 0.0, abs=0.1)
+    assert 0.7 + (0.055 if turned else 0.085) < drop.x < 0.7 + depth
+
+
+@pytest.mark.parametrize("tall", [0.05, 0.25])
+def test_the_wrist_camera_hangs_where_nothing_tall_stands(new_scene, colours, robot, tall):
+    """Over low things it may hang: it is as high as the hand."""
+    camera = np.eye(4)
+    camera[:3, 3] = (0.0, 0.09, 0.03)
+    scene = new_scene().box((0.82, 0.0, TABLE - 0.02), (0.24, 0.5, 0.04), (0.56, 0.35, 0.18))
+    scene.box((0.84, 0.0, TABLE + tall / 2), (0.03, 0.5, tall), colours["green"])
+    view = scene.view(eye=(0.05, 0.24, 1.6))
+    drop = on_surface(view, whole_top(view), 0.06, robot, footprint=Footprint(0.05, 0.05), wrist_camera=camera)
+    lens = camera_outline(camera, drop.yaw) + (drop.x, drop.y)
+    assert (np.abs(lens[:, 0] - 0.84) < 0.015).any() == (tall == 0.05)
 
 
 def whole_top(view):

@@ -6,7 +6,7 @@ The geometry and the segmenter work on a `View` alone and need neither a robot n
 from quartet_perception.catalogue import Catalogue, CatalogueEntry
 from quartet_perception.estimate import Estimate, estimate
 from quartet_perception.grasp import Grasp, plan_grasp
-from quartet_perception.placing import Placement, into_container, on_floor, on_surface
+from quartet_perception.placing import Footprint, Placement, into_container, on_floor, on_surface
 from quartet_perception.scene.view import Intrinsics, View
 from quartet_perception.segmenters.base import SegmentedObject, Segmenter, create_segmenter, register, segmenter_names
 from quartet_perception.segmenters.colour_shape import ColourShapeSegmenter
@@ -16,6 +16,7 @@ __all__ = [
     "CatalogueEntry",
     "ColourShapeSegmenter",
     "Estimate",
+    "Footprint",
     "Grasp",
     "Intrinsics",
     "Placement",

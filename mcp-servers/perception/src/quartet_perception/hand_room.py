@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 ROOM_M = 0.02
 """Room wanted beside each part: the arm, the camera's pose and the depth are each off by some millimetres."""
-_HAND_HEIGHT_M, _HAND_WIDER_M = 0.06, 0.02
+_HAND_HEIGHT_M, HAND_WIDER_M = 0.06, 0.02
 """The hand above the fingers is looked at so far up, and is wider than they are by so much on each side."""
 _CAMERA_M = (0.05, 0.02, 0.03)
 """Half of the size of the wrist camera's body: along the rows of its picture, along the columns, and in height [m]."""
@@ -65,25 +65,33 @@ class HandRoom:
 
     def over(self, yaw: float) -> float:
         """Return the room of the hand above the fingers [m]."""
-        across = self._gripper.pad_width_m / 2 + _HAND_WIDER_M
+        across = self._gripper.pad_width_m / 2 + HAND_WIDER_M
         return self._room(self._slices[1], _both_sides(yaw, (0.0, self._gripper.stroke_m / 2), across))[0]
 
     def camera(self, yaw: float) -> float:
         """Return the room of the wrist camera [m], which the hand has on one side; infinite without one."""
         if self._camera is None:
             return np.inf
-        a, b = np.meshgrid(_line(-_CAMERA_M[0], _CAMERA_M[0]), _line(-_CAMERA_M[1], _CAMERA_M[1]))
-        in_camera = np.stack([a.ravel(), b.ravel(), np.zeros(a.size)], axis=1)
-        x, y = (in_camera @ self._camera[:3, :3].T + self._camera[:3, 3])[:, :2].T
-        c, s = np.cos(yaw), np.sin(yaw)
-        # The flange points down: its y axis is to the right of its x axis.
-        return self._room(self._slices[2], np.stack([c * x + s * y, s * x - c * y], axis=1))[0]
+        return self._room(self._slices[2], camera_outline(self._camera, yaw))[0]
 
     def _room(self, places: Occupied, points: Array) -> tuple[float, float]:
         clear, hidden = places.at(points + self._middle)
         # Where something is taken, more of it is worse.
         free = float(clear.min()) if clear.min() > 0 else -ROOM_M * float((clear <= 0).mean())
         return free, float(hidden.mean())
+
+
+def camera_outline(wrist_camera: Array, yaw: float) -> Array:
+    """Return Nx2 points of the wrist camera's body around the flange of a hand that points down [m].
+
+    wrist_camera: its 4x4 pose in the frame of the flange. yaw: of the hand [rad].
+    """
+    a, b = np.meshgrid(_line(-_CAMERA_M[0], _CAMERA_M[0]), _line(-_CAMERA_M[1], _CAMERA_M[1]))
+    in_camera = np.stack([a.ravel(), b.ravel(), np.zeros(a.size)], axis=1)
+    x, y = (in_camera @ wrist_camera[:3, :3].T + wrist_camera[:3, 3])[:, :2].T
+    c, s = np.cos(yaw), np.sin(yaw)
+    # The flange points down: its y axis is to the right of its x axis.
+    return np.stack([c * x + s * y, s * x - c * y], axis=1)
 
 
 def _both_sides(yaw: float, along: tuple[float, float], across: float) -> Array:

@@ -8,9 +8,12 @@ from scipy import ndimage
 
 from quartet_perception.errors import NoFreeSpaceError, TooFewPointsError
 from quartet_perception.grasp import grasp_depth
+from quartet_perception.hand_room import HAND_WIDER_M, camera_outline
 from quartet_perception.scene.view import Mask, View
 from quartet_perception.segmenters.base import SegmentedObject
-from quartet_site import RobotFile
+from quartet_site import Gripper, RobotFile
+
+Array = NDArray[np.float64]
 
 _CELL_M = 0.01
 _STANDING_M = 0.06
@@ -19,14 +22,34 @@ _THICK_M = 0.012
 _TALL_M = 0.45
 _EDGE_M = 0.05
 """Least distance of the object's middle from the rim of what is seen of a surface."""
+_RIM_M, _BESIDE_M, _FINGER_ROOM_M = 0.01, 0.02, 0.01
+"""Room between the object and the rim, between it and what stands there, and between a finger or the hand and that."""
+_TURNS = {0.0: 0.0, np.pi: 0.01, np.pi / 2: 0.05, -np.pi / 2: 0.06}
+"""How the hand may be turned from closing across the line of sight [rad], and what that costs in metres of distance."""
+_SECTOR = np.radians(15)
+"""Directions from the robot that are this near to each other have one outline of the hand."""
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Extent of a held object [m]: between the fingers, and across them."""
+
+    across: float
+    along: float
+
+    @property
+    def longest(self) -> float:
+        """The longer one [m]."""
+        return max(self.across, self.along)
 
 
 @dataclass(frozen=True)
 class Placement:
     """Where an object is released, base frame [m].
 
-    x, y, z: of the tool flange at the release. underside: where the object's underside comes to lie. height: of the
-    surface (95th percentile of z), the rim, or the floor. centroid: of what is seen of the place.
+    x, y, z: of the tool flange at the release. yaw: direction in which the fingers close [rad]. underside: where the
+    object's underside comes to lie. height: of the surface (95th percentile of z), the rim, or the floor. centroid: of
+    what is seen of the place.
     """
 
     x: float
@@ -36,6 +59,7 @@ class Placement:
     height: float
     centroid: tuple[float, float, float]
     reach_m: float
+    yaw: float
     note: str = ""
 
     @property
@@ -60,17 +84,19 @@ def on_surface(
     object_height_m: float,
     robot: RobotFile,
     *,
-    radius_m: float = 0.05,
+    footprint: Footprint = Footprint(0.10, 0.10),
+    wrist_camera: Array | None = None,
     x_bias_m: float = 0.0,
     crop_radius_m: float | None = None,
 ) -> Placement:
-    """Return a free spot on a seen surface, a little inside its near edge.
+    """Return a free spot on a seen surface, a little inside its near edge, and how the hand is turned there.
 
-    On a small one it is aside, where that leaves room for another object as large as this one.
+    The fingers close across the line of sight; where there is no room for that, or only much farther away, along it. On
+    a small surface the spot is aside, where that leaves room for another object as large as this one.
 
-    radius_m: of the object's footprint. x_bias_m: moves the wanted spot away from the robot. crop_radius_m: how far
-    from the wanted spot a free one is looked for; None for the whole surface. Raises TooFewPointsError,
-    NoFreeSpaceError.
+    footprint: of the object. wrist_camera: its 4x4 pose in the frame of the tool flange, for things that it would meet.
+    x_bias_m: moves the wanted spot away from the robot. crop_radius_m: how far from the wanted spot a free one is
+    looked for; None for the whole surface. Raises TooFewPointsError, NoFreeSpaceError.
     """
     mask = found.mask & view.valid
     points = view.points[mask]
@@ -79,16 +105,11 @@ def on_surface(
     height = float(np.percentile(points[:, 2], 95)) if found.support_z is None else found.support_z
     height = max(height, float(np.percentile(points[:, 2], 50)))
     top = float(np.percentile(points[:, 2], 95))
+    z = height + hanging_m(object_height_m, robot) + robot.manipulation.surface_clearance_m
     grid = _Grid.around(points)
     plane = grid.filled(points)
-    standing = grid.standing(view, found, height)
-    fingers = robot.gripper.stroke_m / 2 + robot.gripper.finger_thickness_m
-    free = plane & ~standing
-    from_edge = ndimage.distance_transform_edt(np.pad(plane | standing, 1))[1:-1, 1:-1] * _CELL_M
-    from_things = ndimage.distance_transform_edt(~standing) * _CELL_M if standing.any() else np.full(free.shape, 9.0)
-    # An object must stand whole on the surface, and the fingers must be able to open beside its neighbours.
-    apart = max(fingers, radius_m + 0.02)
-    good = free & (from_edge >= max(_EDGE_M, radius_m + 0.01)) & (from_things >= apart)
+    tops = grid.tops(view, found, height)
+    standing = np.isfinite(tops)
     x, y = grid.centres()
     radial, bearing = np.hypot(x, y), np.arctan2(y, x)
     near, far = _edges(plane | standing, radial, bearing)
@@ -97,29 +118,42 @@ def on_surface(
     aim = float(np.median(bearing[plane]))
     cost = np.abs(radial - near - inset) + 0.5 * np.abs(bearing - 0.5 * aim) * radial
     cost += 10.0 * np.maximum(radial - (reach - 0.01), 0)
+    from_edge = ndimage.distance_transform_edt(np.pad(plane | standing, 1))[1:-1, 1:-1] * _CELL_M
+    allowed = from_edge >= _EDGE_M
     if crop_radius_m is not None:
         wanted = np.unravel_index(int(np.argmin(np.where(plane | standing, cost, np.inf))), cost.shape)
-        good &= np.hypot(x - x[wanted], y - y[wanted]) <= crop_radius_m
+        allowed &= np.hypot(x - x[wanted], y - y[wanted]) <= crop_radius_m
+    outline = _Outline.of(robot.gripper, footprint, z - height, wrist_camera)
+    turned = {turn: allowed & outline.fits(plane, tops - height, bearing, turn) for turn in _TURNS}
+    good = np.any(list(turned.values()), axis=0)
     if not good.any():
         raise NoFreeSpaceError(
-            f"'{found.label}' is seen, but no free spot of {2 * max(fingers, radius_m):.2f} m is in view on it; look "
-            "from another side or choose another place"
+            f"'{found.label}' is seen, but no free spot of {footprint.across:.2f} x {footprint.along:.2f} m with room "
+            "for the fingers is in view on it; look from another side or choose another place"
         )
-    leaves_room = good & (_farthest(x, y, good) > radius_m + apart)
-    cost = np.where(leaves_room if leaves_room.any() else good, cost, np.inf)
-    row, col = np.unravel_index(int(np.argmin(cost)), cost.shape)
+    leaves_room = good & (_farthest(x, y, good) > footprint.longest / 2 + outline.apart)
+    if leaves_room.any():
+        turned = {turn: fits & leaves_room for turn, fits in turned.items()}
+    costs = {turn: np.where(fits, cost + _TURNS[turn], np.inf) for turn, fits in turned.items()}
+    turn = min(costs, key=lambda one: float(costs[one].min()))
+    row, col = np.unravel_index(int(np.argmin(costs[turn])), cost.shape)
     cx, cy = float(x[row, col]), float(y[row, col])
-    clearance = robot.manipulation.surface_clearance_m
     middle = points.mean(axis=0)
     return Placement(
         cx,
         cy,
-        height + hanging_m(object_height_m, robot) + clearance,
+        z,
         (cx, cy, height),
         top,
         (float(middle[0]), float(middle[1]), float(middle[2])),
         reach,
+        across_sight(cx, cy) + turn,
     )
+
+
+def across_sight(x: float, y: float) -> float:
+    """Return the yaw [rad] with which fingers at a point of the base frame close across the line of sight to it."""
+    return float(np.arctan2(y, x)) + np.pi / 2
 
 
 def into_container(view: View, found: SegmentedObject, object_height_m: float, robot: RobotFile) -> Placement:
@@ -135,7 +169,7 @@ def into_container(view: View, found: SegmentedObject, object_height_m: float, r
     z = rim + max(clearance, hanging_m(object_height_m, robot) + robot.manipulation.surface_clearance_m)
     bottom = found.support_z if found.support_z is not None else found.solid.z
     x, y = found.solid.x, found.solid.y
-    return Placement(x, y, z, (x, y, bottom), rim, (x, y, rim), robot.arm.reach_top_down_m)
+    return Placement(x, y, z, (x, y, bottom), rim, (x, y, rim), robot.arm.reach_top_down_m, across_sight(x, y))
 
 
 def on_floor(view: View | None, object_height_m: float, robot: RobotFile, *, x_bias_m: float = 0.0) -> Placement:
@@ -152,7 +186,8 @@ def on_floor(view: View | None, object_height_m: float, robot: RobotFile, *, x_b
     for x, y in spots:
         if not len(obstacles) or int((np.hypot(obstacles[:, 0] - x, obstacles[:, 1] - y) < fingers).sum()) < 8:
             note = "" if (x, y) == wanted else "moved from the usual spot, where something stands"
-            return Placement(x, y, z, (x, y, 0.0), 0.0, (x, y, 0.0), robot.arm.reach_floor_m, note)
+            middle = (x, y, 0.0)
+            return Placement(x, y, z, middle, 0.0, middle, robot.arm.reach_floor_m, across_sight(x, y), note)
     raise NoFreeSpaceError("things stand on the floor everywhere before the robot; turn or back up, then try again")
 
 
@@ -195,6 +230,76 @@ def _farthest(x: NDArray[np.floating], y: NDArray[np.floating], cells: Mask) -> 
 
 
 @dataclass(frozen=True)
+class _Outline:
+    """What a hand with an object needs on a surface, as points (Nx2) [m] of a frame whose x is where the fingers close.
+
+    whole: where the surface must be. object, fingers: where nothing may stand. hand: where nothing may be higher than
+    `over` above the surface. apart: from the middle of the object to that of another one beside the fingers.
+    """
+
+    whole: Array
+    object: Array
+    fingers: Array
+    hand: Array
+    over: float
+    apart: float
+
+    @classmethod
+    def of(cls, gripper: Gripper, footprint: Footprint, flange: float, wrist_camera: Array | None) -> "_Outline":
+        """Return that of an object which is released with the flange so high above the surface [m]."""
+        a, b = footprint.across / 2, footprint.along / 2
+        outer = gripper.stroke_m / 2 + gripper.finger_thickness_m
+        pad = gripper.pad_width_m / 2 + _FINGER_ROOM_M
+        hand = [_rectangle(outer + _FINGER_ROOM_M, pad + HAND_WIDER_M)]
+        if wrist_camera is not None:
+            hand.append(camera_outline(wrist_camera, 0.0))
+        return cls(
+            whole=_rectangle(a + _RIM_M, b + _RIM_M),
+            object=_rectangle(a + _BESIDE_M, b + _BESIDE_M),
+            fingers=_rectangle(outer + _FINGER_ROOM_M, pad),
+            hand=np.vstack(hand),
+            over=flange - gripper.finger_offset_m + gripper.grasp_depth_m,
+            apart=max(outer, footprint.longest / 2 + _BESIDE_M),
+        )
+
+    def fits(self, plane: Mask, tops: NDArray[np.floating], bearing: NDArray[np.float64], turn: float) -> Mask:
+        """Return the cells over which it fits.
+
+        plane: cells of the surface. tops: height of what stands on each cell above it, -inf where nothing does [m].
+        bearing: direction from the robot to each cell [rad]. turn: of the hand from closing across it [rad].
+        """
+        good = np.zeros(plane.shape, dtype=bool)
+        standing, high = np.isfinite(tops), tops > self.over
+        sectors = np.round(bearing / _SECTOR).astype(int)
+        for sector in np.unique(sectors[plane]):
+            yaw = sector * _SECTOR + np.pi / 2 + turn
+            blocked = _near(~np.pad(plane, 1), self.whole, yaw)[1:-1, 1:-1]
+            blocked |= _near(standing, self.object, yaw) | _near(standing, self.fingers, yaw)
+            blocked |= _near(high, self.hand, yaw)
+            good |= (sectors == sector) & plane & ~blocked
+        return good
+
+
+def _rectangle(half_x: float, half_y: float) -> Array:
+    """Return the points (Nx2) of a rectangle around the origin, half a cell apart [m]."""
+    x, y = (np.linspace(-half, half, 2 + int(np.ceil(4 * half / _CELL_M))) for half in (half_x, half_y))
+    return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+
+
+def _near(cells: Mask, outline: Array, yaw: float) -> Mask:
+    """Return the cells from which any of the `cells` is within an outline (Nx2) [m] that is turned by `yaw` [rad]."""
+    if not cells.any():
+        return np.zeros(cells.shape, dtype=bool)
+    c, s = np.cos(yaw), np.sin(yaw)
+    offsets = np.round(outline @ np.array([[c, s], [-s, c]]) / _CELL_M).astype(int)
+    half = int(np.abs(offsets).max())
+    structure = np.zeros((2 * half + 1, 2 * half + 1), dtype=bool)
+    # A dilation asks for what lies at minus an offset.
+    structure[half - offsets[:, 0], half - offsets[:, 1]] = True
+    return ndimage.binary_dilation(cells, structure)
+
+
+@dataclass(frozen=True)
 class _Grid:
     """Cells of 1 cm over a surface; [row, column] is [x, y] of the base frame."""
 
@@ -227,18 +332,18 @@ class _Grid:
         cells[row, col] = True
         return ndimage.binary_closing(np.pad(cells, 3), structure=np.ones((5, 5)))[3:-3, 3:-3]
 
-    def standing(self, view: View, found: SegmentedObject, height: float) -> Mask:
-        """Return the cells over which something stands on the surface."""
+    def tops(self, view: View, found: SegmentedObject, height: float) -> NDArray[np.floating]:
+        """Return the height of what stands on the surface over each cell, -inf where nothing does [m, base frame]."""
         points = view.points[view.valid & ~found.mask]
         points = points[(points[:, 2] > height + _THICK_M) & (points[:, 2] < height + _TALL_M)]
         row, col, inside = self._cells(points)
-        lowest = np.full(self.shape, np.inf, dtype=np.float32)
+        lowest, highest = np.full(self.shape, np.inf), np.full(self.shape, -np.inf)
         np.minimum.at(lowest, (row, col), points[inside][:, 2])
-        obstacles = np.isfinite(lowest)
-        labels, count = ndimage.label(obstacles, structure=np.ones((3, 3)))
+        np.maximum.at(highest, (row, col), points[inside][:, 2])
+        labels, count = ndimage.label(np.isfinite(lowest), structure=np.ones((3, 3)))
         if count == 0:
-            return obstacles
+            return highest
         low = ndimage.minimum(lowest, labels, index=np.arange(1, count + 1))
         counts = np.bincount(labels.ravel(), minlength=count + 1)[1:]
         keep = np.concatenate([[False], (np.asarray(low) < height + _STANDING_M) & (counts >= 2)])
-        return keep[labels]
+        return np.where(keep[labels], highest, -np.inf)

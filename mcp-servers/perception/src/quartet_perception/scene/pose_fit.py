@@ -118,8 +118,8 @@ def is_another_thing(
     """Return whether a simple shape that `posed` cannot have explains the picture clearly better than it does.
 
     What counts is any size of its own shape, beyond those that it can have, and a box, a cylinder and a sphere of any
-    size; something irregular is another thing where one of these explains it well. Where its sizes were measured (`size_error` up to _MEASURED), its parts are taken to be known as well, so that
-    less is enough.
+    size; something irregular is another thing where one of these explains it well. Where its sizes were measured
+    (`size_error` up to _MEASURED), its parts are taken to be known as well, so that less is enough.
 
     Args:
         view: a picture from near: from afar, noise hides the difference.

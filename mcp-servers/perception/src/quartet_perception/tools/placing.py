@@ -14,13 +14,16 @@ from quartet_perception.errors import NotAPlaceError, PerceptionError, UnknownOb
 from quartet_perception.grasp import clearance, downward, grasp_depth
 from quartet_perception.object_query import PLACING_POSE, ObjectQuery, id_scope, kinds_of_names
 from quartet_perception.perceiver import Perceiver
-from quartet_perception.placing import Placement, into_container, on_floor, on_surface
+from quartet_perception.placing import Footprint, Placement, into_container, on_floor, on_surface
 from quartet_perception.pose_memory import RememberedPose
 from quartet_site import is_floor
 from quartet_tool_server import ToolServer
 
 Mode = Literal["floor", "surface", "container"]
-_DEFAULT_RADIUS_M = 0.05
+_DEFAULT = Footprint(0.10, 0.10)
+"""Of something that is not named or not known."""
+_OBLONG = 1.2
+"""Long over short side from which a grasp closes across the short one."""
 
 
 def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
@@ -79,7 +82,7 @@ def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
         """
         if held_object_id is not None:
             held_object = perceiver.tracker.mark_held(id_scope(), held_object_id).name
-        radius = _radius(perceiver, held_object)
+        footprint = _footprint(perceiver, held_object)
         cameras: tuple[CameraName, ...] = ("front", "arm") if camera is None else (camera,)
         if object_name is not None and object_id is None and is_floor(object_name):
             view = await perceiver.view(cameras[0])
@@ -98,11 +101,12 @@ def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
             mode = "surface"
             drop = await perceiver.compute(
                 on_surface, view, found, object_height_m, perceiver.file,
-                radius_m=radius, x_bias_m=x_bias_m, crop_radius_m=crop_radius_m,
+                footprint=footprint, wrist_camera=await perceiver.wrist_camera(), x_bias_m=x_bias_m,
+                crop_radius_m=crop_radius_m,
             )  # fmt: skip
         key = f"{found.label} {object_height_m:.3f} {x_bias_m:.3f} {crop_radius_m}"
         place = (drop.x, drop.y, drop.height)
-        new = RememberedPose(drop, place, 0.0, 0.0, await perceiver.base(), drop.distance, view.stamp)
+        new = RememberedPose(drop, place, drop.yaw, 2 * np.pi, await perceiver.base(), drop.distance, view.stamp)
         if not use_cached:
             perceiver.placements.clear()
         drop = perceiver.placements.update(key, new)
@@ -130,15 +134,16 @@ def _place(perceiver: Perceiver, name: str | None, object_id: str | None) -> Obj
         ) from None
 
 
-def _radius(perceiver: Perceiver, held: str | None) -> float:
-    """Return the radius of the held object's footprint [m]; an ordinary one where it is not named or not known."""
+def _footprint(perceiver: Perceiver, held: str | None) -> Footprint:
+    """Return the footprint of the held object; an ordinary one where it is not named or not known."""
     if held is None:
-        return _DEFAULT_RADIUS_M
+        return _DEFAULT
     try:
-        x, y, _ = perceiver.catalogue.match(held, kinds_of_names(PLACING_POSE, "held_object"))[0].appearance.size_m
+        entry = perceiver.catalogue.match(held, kinds_of_names(PLACING_POSE, "held_object"))[0]
     except PerceptionError:
-        return _DEFAULT_RADIUS_M
-    return float(np.hypot(x, y) / 2)
+        return _DEFAULT
+    short, long = sorted(entry.appearance.size_m[:2])
+    return Footprint(short if long > _OBLONG * short else long, long)
 
 
 def _result(
@@ -151,7 +156,7 @@ def _result(
     top_clearance_m: float | None,
 ) -> PlacingPoseResult:
     frame = perceiver.file.frames.base
-    orientation = downward(float(np.arctan2(drop.y, drop.x)) + np.pi / 2)
+    orientation = downward(drop.yaw)
     above = perceiver.file.manipulation.pre_place_height_m if top_clearance_m is None else top_clearance_m
     place = Pose3D(frame_id=frame, position=(drop.x, drop.y, drop.z), orientation=orientation)
     room = clearance(grasp_depth(object_height_m, perceiver.file.gripper), above)
