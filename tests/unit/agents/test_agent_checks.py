@@ -417,6 +417,8 @@ class OverBin(Fingers):
     arm: tuple[float, float, float] | None = None
     shown_in_front = False
     """Whether the front camera sees the bin and the one in it."""
+    backs_up = seen_from_back = False
+    """Whether there is room behind the robot, and whether the front camera sees the object from there."""
     no_pose: ToolOutcome | None = None
     """The answer in place of a placing pose."""
     no_picture = False
@@ -447,6 +449,9 @@ class OverBin(Fingers):
                 return ToolOutcome({"ok": False, "error_code": "CAMERA_UNAVAILABLE", "message": "no image came"})
             found = self.seen_by(arguments["camera"], *arguments["names"])
             return ToolOutcome({"ok": True, "error_code": "NONE", "detections": [one.model_dump() for one in found]})
+        if tool == "nav2__backup_robot":
+            self.shown_in_front = self.backs_up and self.seen_from_back
+            return ToolOutcome({"ok": self.backs_up, "error_code": "NONE" if self.backs_up else "NAVIGATION_FAILED"})
         if tool == "nav2__get_robot_pose":
             return ToolOutcome({"ok": True, "pose": dict(zip(("x", "y", "yaw"), self.stands_at, strict=True))})
         asked = await super().outcome(tool, **arguments)
@@ -506,6 +511,15 @@ async def test_what_was_put_on_the_floor_is_looked_for_where_it_was_let_go(relea
     check.sees_from, check.released = (0.4, 0.1, check.target[2]), released
     settled = await verify_place(check, CLAIM)
     assert (settled.error_code == "NONE") == found
+
+
+@pytest.mark.parametrize("free", [True, False])
+async def test_what_stands_right_before_the_robot_is_looked_for_from_farther_back(free):
+    """The front camera does not see so far down, and from above the object is not recognised."""
+    check, _ = over("floor")
+    check.released, check.backs_up, check.seen_from_back = released_at(0.65, 0.05), free, True
+    settled = await verify_place(check, CLAIM)
+    assert (settled.error_code == "NONE") == free
 
 
 async def test_of_one_in_the_bin_and_one_beside_it_nobody_knows_which_was_held():

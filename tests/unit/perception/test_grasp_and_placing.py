@@ -268,7 +268,7 @@ def test_the_wrist_camera_hangs_where_nothing_tall_stands(new_scene, colours, ro
     scene.box((0.84, 0.0, TABLE + tall / 2), (0.03, 0.5, tall), colours["green"])
     view = scene.view(eye=(0.05, 0.24, 1.6))
     drop = on_surface(view, whole_top(view), 0.06, robot, footprint=Footprint(0.05, 0.05), wrist_camera=camera)
-    lens = camera_outline(camera, drop.yaw) + (drop.x, drop.y)
+    lens = camera_outline(camera, drop.yaw) + np.array((drop.x, drop.y))
     assert (np.abs(lens[:, 0] - 0.84) < 0.015).any() == (tall == 0.05)
 
 

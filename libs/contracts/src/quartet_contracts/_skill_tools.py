@@ -51,7 +51,7 @@ VERIFY_TOOLS: dict[Skill, tuple[str, ...]] = {
         "nav2__wait",
     ),
     Skill.PICK: ("perception__look", "perception__detect_objects", "nav2__backup_robot"),
-    Skill.PLACE: (),
+    Skill.PLACE: ("nav2__backup_robot",),
     Skill.EXECUTOR: (
         "moveit__plan_and_execute",
         "moveit__plan_cartesian_path",

@@ -21,7 +21,8 @@ from quartet_agent_runtime import (
 )
 from quartet_contracts import HELD_OBJECT, PlaceArguments, PlaceCode, PlaceReport
 from quartet_contracts.tools import Pose3D
-from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult
+from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult, Release
+from quartet_contracts.tools.nav2 import MotionResult
 from quartet_contracts.tools.perception import Detection, PerceptionCode, PlacingPoseResult
 from quartet_site import is_floor, normalise
 
@@ -31,6 +32,8 @@ HIGHER_M = 0.15
 """The second look from above is taken this much higher than the first one, which is from the pre-place pose."""
 ROUND_VIEWS = 2
 """Number of views from straight above, which show the floor around a container."""
+STEP_BACK_M = 0.3
+"""How far the robot backs up to see what stands on the floor right before it."""
 SIDE_HIGHER_M = 0.05
 """Looks past a container's rim are taken this much higher than the first one, so that the fingers clear the rim."""
 
@@ -65,20 +68,7 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
         return _failed(f"the gripper is {grasp.state}: '{arguments.object_name}' was not let go")
     if arguments.object_id is None and normalise(arguments.object_name) == HELD_OBJECT:
         return _failed("the gripper is empty; what it held has no name, so that no camera can look for it")
-    region = await region_of(check, arguments)
-    pictures = [await check.first_seen(arguments.object_name, object_id=_object_id(check))]
-    inside = _in(check, region, pictures[0])
-    above = LookFromAbove(region=region)
-    # Into a container always: what bounced out of it, with one like it inside, lies behind it as likely as before it.
-    if inside is None or (region is not None and region.within is not None):
-        above = await _look_from_above(check, arguments, region, await released_at(check, grasp.released))
-        inside, region = inside or above.inside, above.region
-        pictures += above.pictures
-    by_id = _object_id(check) is not None and normalise(arguments.object_name) != HELD_OBJECT
-    if inside is None and by_id and not any(pictures):
-        # Perception lost its id when it did not see it in the gripper: then look for it by its name.
-        pictures.append(await check.first_seen(arguments.object_name))
-        inside = _in(check, region, pictures[-1])
+    inside, region, above, pictures = await _search(check, arguments, grasp.released)
     over = await let_go_over(check, grasp.released, region)
     beside = [one for seen in pictures for one in _new(check, seen) if region and lies_outside(region, one)]
     if inside is not None:
@@ -99,6 +89,33 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
         # The drop has failed in either case: nothing that is seen or was measured speaks for it.
         where += "; that it was let go there was not measured: it may have been lost on the way"
     return report if done_before else _failed(f"{where}{above.arm_left}")
+
+
+async def _search(
+    check: RequestContext, arguments: PlaceArguments, released: Release | None
+) -> tuple[Detection | None, PlaceRegion | None, LookFromAbove, list[list[Detection]]]:
+    """Look for the object from the front, from above and, on the floor, from farther back, until it is found.
+
+    Returns it where it lies at the target, the target's region, the look from above and what each picture shows.
+    """
+    region = await region_of(check, arguments)
+    pictures = [await check.first_seen(arguments.object_name, object_id=_object_id(check))]
+    inside = _in(check, region, pictures[0])
+    above = LookFromAbove(region=region)
+    # Into a container always: what bounced out of it, with one like it inside, lies behind it as likely as before it.
+    if inside is None or (region is not None and region.within is not None):
+        above = await _look_from_above(check, arguments, region, await released_at(check, released))
+        inside, region = inside or above.inside, above.region
+        pictures += above.pictures
+    by_id = _object_id(check) is not None and normalise(arguments.object_name) != HELD_OBJECT
+    if inside is None and by_id and not any(pictures):
+        # Perception lost its id when it did not see it in the gripper: then look for it by its name.
+        pictures.append(await check.first_seen(arguments.object_name))
+        inside = _in(check, region, pictures[-1])
+    if inside is None and is_floor(arguments.target_location):
+        pictures.append(await _step_back(check, arguments))
+        inside = _in(check, region, pictures[-1])
+    return inside, region, above, pictures
 
 
 def _doubt(arguments: PlaceArguments, beside: list[Detection], *, over: bool, looked: bool) -> str:
@@ -170,6 +187,17 @@ async def _look_from_above(
             pictures.append(seen)
             inside = inside or _in(check, region, seen)
     return LookFromAbove(inside, pictures, region, await _tuck(check))
+
+
+async def _step_back(check: RequestContext, arguments: PlaceArguments) -> list[Detection]:
+    """Back up and look: what stands right before the robot is below the front camera's view.
+
+    From above, the wrist camera shows little but the lid of what stands upright.
+    """
+    if not (await check.call(MotionResult, "nav2__backup_robot", distance=STEP_BACK_M)).ok:
+        return []
+    seen = await check.detect(arguments.object_name, "front", _object_id(check))
+    return seen or await check.detect(arguments.object_name, "front")
 
 
 def viewpoints(above: Point, opening: float | None) -> list[Point]:
