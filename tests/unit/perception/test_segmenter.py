@@ -8,10 +8,11 @@ from scipy import ndimage
 
 from quartet_perception.catalogue import Catalogue, CatalogueEntry
 from quartet_perception.errors import BadImageError, UnknownObjectError
+from quartet_perception.scene.solids import solids_of
 from quartet_perception.scene.view import Intrinsics, View
 from quartet_perception.segmenters.base import create_segmenter, segmenter_names
 from quartet_perception.segmenters.colour_shape import ColourShapeSegmenter
-from quartet_site.site import Appearance
+from quartet_site.site import Appearance, Part
 
 TABLE = 0.45
 LIGHTS = {"normal": (1.0, 1.0, 1.0), "dim": (0.45, 0.45, 0.45), "warm": (1.0, 0.88, 0.68), "cool": (0.8, 0.9, 1.0)}
@@ -222,6 +223,14 @@ def test_something_irregular_is_known_by_the_box_around_it(with_duck, new_scene,
     found = with_duck.segment(scene.view(seed=seed, noise=0.003), ["yellow duck", "yellow cereal box"])
     assert [f.label for f in found] == ["yellow duck"]
     assert np.hypot(found[0].solid.x - x, found[0].solid.y - y) < 0.02
+
+
+def test_something_irregular_whose_parts_are_known_has_their_shape():
+    (whole,) = solids_of(DUCK.appearance)
+    body = Part(shape="box", size_m=(0.085, 0.06, 0.05), offset_m=(0.0, 0.0, 0.0))
+    compound = solids_of(DUCK.appearance.model_copy(update={"parts": [body]}))[0]
+    assert (whole.irregular, len(whole.parts)) == (True, 0)
+    assert (compound.irregular, len(compound.parts)) == (False, 1)
 
 
 NO_DUCKS = {

@@ -159,7 +159,7 @@ def solids_of(appearance: Appearance) -> list[Solid]:
         case "bowl":
             r = (x + y) / 2
             return [Solid("cylinder", (r, r, h), hollow=True)]
-        case "irregular":
+        case "irregular" if not parts:
             return [Solid("box", (x, y, h), irregular=True)]
         case "container":
             solids = [Solid("box", (x, y, h), hollow=True)]
