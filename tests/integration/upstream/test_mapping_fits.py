@@ -69,7 +69,7 @@ def test_every_conversion_is_documented():
 async def test_what_agents_need_and_nothing_serves_is_told_by_name(serve, caplog):
     serve(mapping(tools={"get_robot_pose": QUESTION}, own=["cancel_navigation"]))
     assert "nav2__navigate_to_pose (approach)" in caplog.text
-    assert "nav2__backup_robot (approach, pick)" in caplog.text
+    assert "nav2__backup_robot (approach, pick, place)" in caplog.text
     assert "nav2__get_robot_pose" not in caplog.text
     assert "nav2__cancel_navigation" not in caplog.text
 
