@@ -36,8 +36,8 @@ def _filled(appearance: Appearance) -> float:
     """Return which share of the box around an object its parts fill; 1 for one without parts."""
     if not appearance.parts:
         return 1.0
-    round_share = {"box": 1.0, "cylinder": np.pi / 4, "sphere": np.pi / 6}
-    parts = sum(round_share[part.shape] * float(np.prod(part.size_m)) for part in appearance.parts)
+    share_of_box = {"box": 1.0, "cylinder": np.pi / 4, "sphere": np.pi / 6}
+    parts = sum(share_of_box[part.shape] * float(np.prod(part.size_m)) for part in appearance.parts)
     return parts / float(np.prod(appearance.size_m))
 
 

@@ -522,6 +522,15 @@ async def test_what_stands_right_before_the_robot_is_looked_for_from_farther_bac
     assert (settled.error_code == "NONE") == free
 
 
+async def test_the_robot_does_not_back_up_with_its_arm_out():
+    check, _ = over("floor")
+    check.released, check.backs_up, check.seen_from_back = released_at(0.65, 0.05), True, True
+    check.tucked_at_try = 99
+    settled = await verify_place(check, CLAIM)
+    assert settled.error_code == "PLACE_DROP_VERIFY_FAILED"
+    assert not check.shown_in_front, "it would be seen from farther back"
+
+
 async def test_of_one_in_the_bin_and_one_beside_it_nobody_knows_which_was_held():
     check, _ = over("waste basket")
     check.sees_from, check.released, check.beside = check.target, released_at(0.65, 0.05), ((0.65, 0.45),)

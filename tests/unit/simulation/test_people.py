@@ -197,6 +197,14 @@ def test_nobody_goes_aside_before_a_thing_that_may_be_fetched(generated):
     assert rest
 
 
+@pytest.mark.parametrize("generated", [546746187], indirect=True)
+def test_people_go_aside_where_there_are_no_things(generated, monkeypatch):
+    anna = generated._people._people[0]
+    anna.door = next(iter(generated.world.doors))
+    monkeypatch.setattr(generated._people._physics, "objects", {})
+    assert generated._people._aside(anna)
+
+
 def test_a_push_against_a_person_is_counted_in_the_physics(inhabited):
     inhabited.reset(None, 0, "person:ben@kitchen door")
     x, y = inhabited.world.doors["kitchen door"]

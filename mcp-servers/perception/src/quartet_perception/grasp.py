@@ -12,7 +12,7 @@ from quartet_perception.hand_room import ROOM_M, HandRoom
 from quartet_perception.scene.view import View
 from quartet_site import Gripper, RobotFile
 
-_ORIENTED_ASPECT = 1.2
+OBLONG = 1.2
 """Long over short side from which the fingers close across the short axis."""
 _YAWS = 36
 _TURN_TOLERANCE = np.radians(16)
@@ -109,7 +109,7 @@ def plan_grasp(
     stroke = gripper.stroke_m
     tip_z = max(seen.top - grasp_depth(seen.height, gripper), seen.support + gripper.tip_clearance_m)
     bearing = float(np.arctan2(seen.solid.y, seen.solid.x))
-    oriented = seen.aspect >= _ORIENTED_ASPECT
+    oriented = seen.aspect >= OBLONG
     if oriented:
         sx, sy, _ = seen.solid.solid.size
         preferred = seen.solid.yaw + (np.pi / 2 if sx >= sy else 0.0)

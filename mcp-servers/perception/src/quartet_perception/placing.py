@@ -43,6 +43,10 @@ class Footprint:
         return max(self.across, self.along)
 
 
+ORDINARY = Footprint(0.10, 0.10)
+"""Of something of which no size is known."""
+
+
 @dataclass(frozen=True)
 class Placement:
     """Where an object is released, base frame [m].
@@ -84,7 +88,7 @@ def on_surface(
     object_height_m: float,
     robot: RobotFile,
     *,
-    footprint: Footprint = Footprint(0.10, 0.10),
+    footprint: Footprint = ORDINARY,
     wrist_camera: Array | None = None,
     x_bias_m: float = 0.0,
     crop_radius_m: float | None = None,
@@ -124,7 +128,7 @@ def on_surface(
         wanted = np.unravel_index(int(np.argmin(np.where(plane | standing, cost, np.inf))), cost.shape)
         allowed &= np.hypot(x - x[wanted], y - y[wanted]) <= crop_radius_m
     outline = _Outline.of(robot.gripper, footprint, z - height, wrist_camera)
-    turned = {turn: allowed & outline.fits(plane, tops - height, bearing, turn) for turn in _TURNS}
+    turned = {turn: allowed & fits for turn, fits in outline.fits(plane, tops - height, bearing).items()}
     good = np.any(list(turned.values()), axis=0)
     if not good.any():
         raise NoFreeSpaceError(
@@ -262,21 +266,24 @@ class _Outline:
             apart=max(outer, footprint.longest / 2 + _BESIDE_M),
         )
 
-    def fits(self, plane: Mask, tops: NDArray[np.floating], bearing: NDArray[np.float64], turn: float) -> Mask:
-        """Return the cells over which it fits.
+    def fits(self, plane: Mask, tops: NDArray[np.floating], bearing: NDArray[np.float64]) -> dict[float, Mask]:
+        """Return for each of _TURNS the cells over which it fits.
 
         plane: cells of the surface. tops: height of what stands on each cell above it, -inf where nothing does [m].
-        bearing: direction from the robot to each cell [rad]. turn: of the hand from closing across it [rad].
+        bearing: direction from the robot to each cell [rad].
         """
-        good = np.zeros(plane.shape, dtype=bool)
+        good = {turn: np.zeros(plane.shape, dtype=bool) for turn in _TURNS}
         standing, high = np.isfinite(tops), tops > self.over
         sectors = np.round(bearing / _SECTOR).astype(int)
         for sector in np.unique(sectors[plane]):
-            yaw = sector * _SECTOR + np.pi / 2 + turn
-            blocked = _near(~np.pad(plane, 1), self.whole, yaw)[1:-1, 1:-1]
-            blocked |= _near(standing, self.object, yaw) | _near(standing, self.fingers, yaw)
-            blocked |= _near(high, self.hand, yaw)
-            good |= (sectors == sector) & plane & ~blocked
+            yaw, here = sector * _SECTOR + np.pi / 2, (sectors == sector) & plane
+            for axis in (0.0, np.pi / 2):
+                # All but the camera is the same after half a turn.
+                blocked = _near(~np.pad(plane, 1), self.whole, yaw + axis)[1:-1, 1:-1]
+                blocked |= _near(standing, self.object, yaw + axis) | _near(standing, self.fingers, yaw + axis)
+                for turn in _TURNS:
+                    if np.isclose(turn % np.pi, axis):
+                        good[turn] |= here & ~blocked & ~_near(high, self.hand, yaw + turn)
         return good
 
 

@@ -112,9 +112,13 @@ async def _search(
         # Perception lost its id when it did not see it in the gripper: then look for it by its name.
         pictures.append(await check.first_seen(arguments.object_name))
         inside = _in(check, region, pictures[-1])
-    if inside is None and is_floor(arguments.target_location):
-        pictures.append(await _step_back(check, arguments))
-        inside = _in(check, region, pictures[-1])
+    # Not with an arm that did not get back to its transit state: the base must not drive then.
+    if inside is None and is_floor(arguments.target_location) and not above.arm_left and await _step_back(check):
+        seen = await check.detect(arguments.object_name, "front", _object_id(check))
+        if not seen and by_id:
+            seen = await check.detect(arguments.object_name, "front")
+        pictures.append(seen)
+        inside = _in(check, region, seen)
     return inside, region, above, pictures
 
 
@@ -189,15 +193,12 @@ async def _look_from_above(
     return LookFromAbove(inside, pictures, region, await _tuck(check))
 
 
-async def _step_back(check: RequestContext, arguments: PlaceArguments) -> list[Detection]:
-    """Back up and look: what stands right before the robot is below the front camera's view.
+async def _step_back(check: RequestContext) -> bool:
+    """Back up, since what stands right before the robot is below the front camera's view; return whether it did.
 
     From above, the wrist camera shows little but the lid of what stands upright.
     """
-    if not (await check.call(MotionResult, "nav2__backup_robot", distance=STEP_BACK_M)).ok:
-        return []
-    seen = await check.detect(arguments.object_name, "front", _object_id(check))
-    return seen or await check.detect(arguments.object_name, "front")
+    return (await check.call(MotionResult, "nav2__backup_robot", distance=STEP_BACK_M)).ok
 
 
 def viewpoints(above: Point, opening: float | None) -> list[Point]:

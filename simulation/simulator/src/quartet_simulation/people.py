@@ -230,7 +230,7 @@ class People:
         return [
             spot
             for spot in self._spots[door]
-            if self._lets_pass([spot, *others]) and min(math.dist(spot, one) for one in things) > FROM_POSES_M
+            if all(math.dist(spot, one) > FROM_POSES_M for one in things) and self._lets_pass([spot, *others])
         ] or self._spots[door]
 
     def _out_of_the_way(self) -> list[tuple[float, float]]:

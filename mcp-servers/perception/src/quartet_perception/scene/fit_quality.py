@@ -20,7 +20,7 @@ _PARTLY_FILLED, _IRREGULAR = 0.92, 0.8
 """Greatest agreement of an object that fills its bounding shape only in part, where that is known and where it is all
 that is known."""
 _LEAST_OPEN = 0.7
-"""Share of the box around something irregular behind whose outline nothing nearer may hide it."""
+"""Least share of the box around something irregular that nothing nearer hides."""
 _ROUGHLY = 0.9
 """Sizes of something irregular agree when they are off by no more than this factor."""
 _COLOUR_SHARE = 0.5
@@ -145,7 +145,7 @@ def evaluate_fit(
     colour = _colour_agreement(c, posed, colours)
     score = float(_exactness(c, posed).sum()) / (matched + through + bulge + outside) * colour
     if posed.solid.irregular:
-        score = _IRREGULAR * _fills(c, posed) * explained * colour
+        score = _IRREGULAR * _agrees_in_size(c, posed) * explained * colour
     # Most of what is seen of it must be the region itself, not a table that happens to be at the same depth.
     own = _with_floor(c, colours) if posed.solid.hollow else _with_lid(c, posed, colours)
     covered = float((c.match & own).sum()) / matched
@@ -212,18 +212,18 @@ def _compare(view: View, posed: PosedSolid, rendering: _Rendering, region: Mask)
     core = ndimage.binary_erosion(hit) if small and int(hit.sum()) > 40 else hit
     own = region[grid] & inside
     match = hit & known & (error > -tolerance) & (seen < reach + tolerance)
+    through = core & known & (seen >= reach + tolerance)
     if posed.solid.irregular:
-        # What it stands on is within the box around it as well.
+        # What it stands on is within the box around it as well, and is seen past it.
         match &= own
+        through = core & known & ~match & (error > -tolerance)
     return _Comparison(
         hit=hit,
         seen=seen,
         known=known,
         region=own,
         match=match,
-        through=core & known & ~match & (error > -tolerance)
-        if posed.solid.irregular
-        else core & known & (seen >= reach + tolerance),
+        through=through,
         before=hit & known & (error <= -tolerance),
         near=ndimage.binary_dilation(hit, iterations=2 if small else 1),
         error=error,
@@ -317,7 +317,7 @@ def _partly_filled(c: _Comparison, matched: int, explained: float) -> float:
     return _PARTLY_FILLED * overlap * explained
 
 
-def _fills(c: _Comparison, posed: PosedSolid) -> float:
+def _agrees_in_size(c: _Comparison, posed: PosedSolid) -> float:
     """Return how well the region of something irregular is as wide and as high as the box around it, 0 to 1."""
     open_hit = c.hit & c.known & ~(c.before & ~c.region)
     expected, seen = _span(open_hit), _span(c.region & c.near)

@@ -31,7 +31,7 @@ _FITS, _EXPLAINED, _UNLIKE = 0.05, 0.03, 0.45
 less than 0.061. With less than the second, once refined, nothing explains a picture much better; with more than the
 third it shows something else."""
 _REGULAR = 0.08
-"""Of what a simple shape explains so well nobody says that it is irregular."""
+"""A thing is not irregular when the best simple shape explains it with less than this cost."""
 _OTHER_SIZE, _OTHER_SHAPE = 0.006, 0.012
 """Cost by which another size or shape must explain a picture better. With typical sensors one of 128 things of the
 catalogue and 35 of 37 that only looked like one were above 0.01; with harsh ones none of 90 and 20 of 23."""

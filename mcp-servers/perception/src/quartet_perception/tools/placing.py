@@ -11,19 +11,15 @@ from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.perception import CameraName, PlacingPoseResult
 from quartet_perception.catalogue import OBJECTS
 from quartet_perception.errors import NotAPlaceError, PerceptionError, UnknownObjectError
-from quartet_perception.grasp import clearance, downward, grasp_depth
+from quartet_perception.grasp import OBLONG, clearance, downward, grasp_depth
 from quartet_perception.object_query import PLACING_POSE, ObjectQuery, id_scope, kinds_of_names
 from quartet_perception.perceiver import Perceiver
-from quartet_perception.placing import Footprint, Placement, into_container, on_floor, on_surface
+from quartet_perception.placing import ORDINARY, Footprint, Placement, into_container, on_floor, on_surface
 from quartet_perception.pose_memory import RememberedPose
 from quartet_site import is_floor
 from quartet_tool_server import ToolServer
 
 Mode = Literal["floor", "surface", "container"]
-_DEFAULT = Footprint(0.10, 0.10)
-"""Of something that is not named or not known."""
-_OBLONG = 1.2
-"""Long over short side from which a grasp closes across the short one."""
 
 
 def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
@@ -137,13 +133,13 @@ def _place(perceiver: Perceiver, name: str | None, object_id: str | None) -> Obj
 def _footprint(perceiver: Perceiver, held: str | None) -> Footprint:
     """Return the footprint of the held object; an ordinary one where it is not named or not known."""
     if held is None:
-        return _DEFAULT
+        return ORDINARY
     try:
         entry = perceiver.catalogue.match(held, kinds_of_names(PLACING_POSE, "held_object"))[0]
     except PerceptionError:
-        return _DEFAULT
+        return ORDINARY
     short, long = sorted(entry.appearance.size_m[:2])
-    return Footprint(short if long > _OBLONG * short else long, long)
+    return Footprint(short if long > OBLONG * short else long, long)
 
 
 def _result(

@@ -405,9 +405,7 @@ class _Understanding:
             # "put it from the kitchen on the counter": where it is to go must be said somewhere, and what comes
             # behind belongs to it: "from the kitchen on the floor in the hallway".
             return self._add_pending(pending, group, spot, source)
-        fits = self._refine(source, spot)
-        # "from the counter on the shelf in the hallway": the shelf is there.
-        return self._add_pending(pending, group, spot, source) if fits.conflict and pending else fits
+        return self._refine(source, spot)
 
     def _merge(self, new: Spot, old: Spot | None) -> Spot:
         """Two groups of one role: "to the living room, to the coffee table"."""
