@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from quartet_perception.catalogue import CatalogueEntry
-from quartet_perception.grasp import grasp_depth
 from quartet_perception.scene.colour import FULL, membership_table, quantised, white_balance
 from quartet_perception.scene.fit_quality import evaluate_fit
 from quartet_perception.scene.pose_fit import fit_pose
@@ -174,7 +173,7 @@ def _hanging_fit(view: View, entry: CatalogueEntry, region: Mask, member: NDArra
     best = 0.0
     for solid in solids_of(entry.appearance):
         height = solid.size[2]
-        bottom = -(file.gripper.finger_offset_m + height - grasp_depth(height, file.gripper))
+        bottom = -(file.gripper.finger_offset_m + height - file.gripper.grasp_depth(height))
         for slip in _SLIPS_M:
             for posed in fit_pose(solid, points, bottom + slip, hand.origin):
                 best = max(best, evaluate_fit(hand, posed, region, member).score)
@@ -228,7 +227,7 @@ def _outline_overlap(view: View, entry: CatalogueEntry, member: Mask, file: Robo
 def _corners_in_hand(entry: CatalogueEntry, file: RobotFile) -> list[NDArray[np.float64]]:
     """Return the corners (8x3) of the box in the tool frame, for each side that the fingers may close across."""
     x, y, height = entry.appearance.size_m
-    top = file.gripper.finger_offset_m - grasp_depth(height, file.gripper)
+    top = file.gripper.finger_offset_m - file.gripper.grasp_depth(height)
     unit = np.array([[i, j, k] for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (0.0, 1.0)])
     sides = [(a, b) for a, b in dict.fromkeys(((x, y), (y, x))) if a < file.gripper.stroke_m]
     return [unit * (a, b, height) + (0.0, 0.0, top) for a, b in sides]

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from quartet_simulation.arm.collision import OCTOMAP
 from quartet_simulation.arm.objects import Kind, SceneObject, SceneObjects, Solid
-from quartet_simulation.arm_simulation import ArmSimulation
+from quartet_simulation.arm_simulation import FIXED_FRAME, ArmSimulation
 from quartet_simulation.errors import SceneObjectError, UnknownFrameError
 from quartet_simulation.ros import frames
 from quartet_simulation.ros.messages import header
 from quartet_simulation.ros.types import Message
 
-PLANNING_FRAME = "odom"
 ADD, REMOVE, APPEND, MOVE = range(4)
 """Operations of moveit_msgs/msg/CollisionObject."""
 OPERATIONS = ("ADD", "REMOVE", "APPEND", "MOVE")
-ATTACHED, NAMES, GEOMETRY = 4, 8, 16
+ATTACHED, NAMES, GEOMETRY, MATRIX = 4, 8, 16, 128
 """Components of moveit_msgs/msg/PlanningSceneComponents; 0 asks for all."""
 TO_SHAPE: dict[int, Kind] = {1: "box", 2: "sphere", 3: "cylinder"}
 FROM_SHAPE = {name: number for number, name in TO_SHAPE.items()}
@@ -40,10 +40,42 @@ def apply(sim: ArmSimulation, scene: Message) -> str | None:
             objects = _change_world(objects, message, places)
         for message in attached:
             objects = _change_attached(objects, message, places)
+        allowed = _allowed(scene["allowed_collision_matrix"])
     except (SceneObjectError, UnknownFrameError, ValueError) as error:
         return str(error)
-    sim.set_scene_objects(objects)
+    if objects is not sim.scene_objects:
+        sim.set_scene_objects(objects)
+    if allowed is not None:
+        sim.allow_in_octomap(allowed)
     return None
+
+
+def matrix(sim: ArmSimulation, components: int) -> Message:
+    """Return the allowed collision matrix as far as `components` asks for it: what may be in the octomap.
+
+    The arm's own links are never allowed to touch each other here.
+    """
+    if components and not components & MATRIX:
+        return {}
+    arm, allowed = sim.arm, sim.allowed_in_octomap
+    names = [arm.base, arm.mount, *arm.hand, *arm.fingers, *(item.name for item in sim.scene_objects)]
+    names += sorted(allowed - set(names))
+    rows = [[False] * len(names) + [name in allowed] for name in names]
+    rows.append([name in allowed for name in names] + [False])
+    return {"entry_names": [*names, OCTOMAP], "entry_values": [{"enabled": row} for row in rows]}
+
+
+def _allowed(message: Message) -> frozenset[str] | None:
+    """What may be in the octomap by an allowed collision matrix; None where it is empty, which changes nothing."""
+    names, rows = message["entry_names"], [row["enabled"] for row in message["entry_values"]]
+    if not names:
+        return None
+    if len(rows) != len(names) or any(len(row) != len(names) for row in rows):
+        raise ValueError(f"the allowed collision matrix has {len(names)} names and needs as many rows and columns")
+    if OCTOMAP not in names:
+        return frozenset()
+    seen = names.index(OCTOMAP)
+    return frozenset(name for name, row in zip(names, rows, strict=True) if row[seen])
 
 
 def describe(sim: ArmSimulation, components: int) -> tuple[list[Message], list[Message]]:
@@ -57,7 +89,7 @@ def describe(sim: ArmSimulation, components: int) -> tuple[list[Message], list[M
                 {"link_name": sim.arm.tool, "object": _message(item, sim.arm.tool, item.pose, sim.time), "weight": 1.0}
             )
         elif not item.attached and (not components or components & GEOMETRY):
-            world.append(_message(item, PLANNING_FRAME, places.told(item.pose), sim.time))
+            world.append(_message(item, FIXED_FRAME, places.told(item.pose), sim.time))
         elif not item.attached and components & NAMES:
             world.append({"id": item.name})
     return world, held
@@ -68,8 +100,8 @@ class _Places:
 
     def __init__(self, sim: ArmSimulation) -> None:
         self.arm = sim.arm
-        self._tree, self._base = frames.tree(sim), sim.base_in_world()
-        self.tool = self._base @ sim.snapshot().fk()
+        self._tree, self._base = sim.frame_tree(), sim.base_in_world()
+        self.tool = self._base @ sim.arm.forward(sim.believed_joints())
 
     def of(self, frame: str) -> np.ndarray:
         """Raises UnknownFrameError."""
@@ -77,7 +109,7 @@ class _Places:
 
     def told(self, pose: np.ndarray) -> np.ndarray:
         """Return a pose of the world in the planning frame."""
-        return np.linalg.inv(self.of(PLANNING_FRAME)) @ pose
+        return np.linalg.inv(self.of(FIXED_FRAME)) @ pose
 
 
 def _change_world(objects: SceneObjects, message: Message, places: _Places) -> SceneObjects:
