@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from quartet_moveit.held_object import OBJECT_ID
 from quartet_moveit.objects import apply
@@ -19,7 +18,8 @@ async def gripper_among_things(robot: Robot) -> AsyncIterator[None]:
     """While this lasts, the gripper and what it holds may be where the cameras see something.
 
     A hand that goes straight down to a thing has its fingers beside it, in the same voxels; what is lifted stands on
-    something. The arm stays checked. Without `gripper.links` in robot.yaml nothing is changed.
+    something, and what was put down is between the fingers. The arm stays checked. Without `gripper.links` in
+    robot.yaml nothing is changed.
 
     Raises ToolError ROS_ERROR, CallTimeoutError, BridgeUnavailableError.
     """
@@ -27,34 +27,33 @@ async def gripper_among_things(robot: Robot) -> AsyncIterator[None]:
     if not links:
         yield
         return
-    names = [*links, OBJECT_ID]
-    await _set(robot, names, allowed=True)
+    await _set(robot, links, allowed=True)
     try:
         yield
     finally:
-        await _set(robot, names, allowed=False)
+        await _set(robot, links, allowed=False)
 
 
-async def _set(robot: Robot, names: list[str], *, allowed: bool) -> None:
+async def _set(robot: Robot, links: list[str], *, allowed: bool) -> None:
     answer = await robot.link.call_service(
         robot.file.services.get_planning_scene, {"components": {"components": ALLOWED_COLLISION_MATRIX}}
     )
     matrix: Message = (answer.get("scene") or {}).get("allowed_collision_matrix") or {}
-    await apply(robot, matrix=changed(matrix, names, allowed=allowed))
+    await apply(robot, matrix=changed(matrix, links, allowed=allowed))
 
 
-def changed(matrix: Message, names: list[str], *, allowed: bool) -> dict[str, Any]:
-    """Return an AllowedCollisionMatrix in which each of `names` may touch the octomap, or may not."""
+def changed(matrix: Message, links: list[str], *, allowed: bool) -> Message:
+    """Return an AllowedCollisionMatrix by which the gripper and what it holds may touch things, or may not."""
+    pairs = [(name, OCTOMAP) for name in (*links, OBJECT_ID)] + [(link, OBJECT_ID) for link in links]
     entries: list[str] = list(matrix.get("entry_names") or [])
     rows: list[list[bool]] = [list(row["enabled"]) for row in matrix.get("entry_values") or []]
-    for name in (OCTOMAP, *names):
+    for name in dict.fromkeys(name for pair in pairs for name in pair):
         if name not in entries:
             entries.append(name)
             for row in rows:
                 row.append(False)
             rows.append([False] * len(entries))
-    seen = entries.index(OCTOMAP)
-    for name in names:
-        index = entries.index(name)
-        rows[index][seen] = rows[seen][index] = allowed
+    for one, other in pairs:
+        first, second = entries.index(one), entries.index(other)
+        rows[first][second] = rows[second][first] = allowed
     return {**matrix, "entry_names": entries, "entry_values": [{"enabled": row} for row in rows]}

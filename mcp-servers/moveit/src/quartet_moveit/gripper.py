@@ -58,13 +58,13 @@ class Reading:
     status: str | None
 
 
-def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functions
+def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a list of small functions
     """Add open_gripper, close_gripper and get_grasp_state."""
-    robot, file, held = server.robot, server.robot.file.gripper, HeldObject(server.robot)
+    robot, file = server.robot, server.robot.file.gripper
     releases: list[tuple[float, Place]] = []
     """The last release: time on the monotonic clock [s], place of the flange."""
 
-    async def grip_limits(tool: str, position: float, effort: float) -> None:
+    async def grip_limits(tool: str, position: float, effort: float, **_: object) -> None:
         low, high = sorted((file.open_position, file.closed_position))
         if not low <= position <= high:
             raise InvalidArgumentsError(
@@ -106,7 +106,7 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         get_grasp_state first), STOPPED (report it).
         """
         result = await command("open_gripper", position, effort)
-        await held.follow(result)
+        await held.let_go(result)
         wanted = OPEN_SHARE * robot.file.gripper.width_at(position)
         if result.ok and result.width_m is not None and result.width_m < wanted:
             text = (
@@ -129,7 +129,7 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         BRIDGE_UNAVAILABLE (outcome unknown: get_grasp_state first), STOPPED (report it).
         """
         result = await command("close_gripper", position, effort)
-        await held.follow(result, object_size_m)
+        await held.grasped(result, object_size_m)
         return result
 
     @server.tool(read_only=True)
@@ -141,7 +141,7 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         Failures: TIMEOUT (the gripper's driver is silent), BRIDGE_UNAVAILABLE.
         """
         now = judge(robot, await read(robot))
-        await held.follow(now)
+        await held.grasped(now)
         if not releases:
             return now
         at, (position, on_map) = releases[0]

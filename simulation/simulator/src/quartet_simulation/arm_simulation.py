@@ -58,7 +58,7 @@ class ArmSimulation(ABC):
         """Make the controllers of arm and gripper; `number` and `prefix` say which robot of its world it is."""
         self._arm_body, self._number, self._prefix = physics, number, prefix
         self._planning_model = planning_model(physics.arm, self._planning_spec(), number=number)
-        self._allowed: frozenset[str] = frozenset()
+        self._allowed: frozenset[frozenset[str]] = frozenset()
         self.set_scene_objects(SceneObjects())
         self._octomap = Octomap()
         self._pictures: dict[str, _Picture] = {}
@@ -221,13 +221,13 @@ class ArmSimulation(ABC):
         return FrameTree([*self.static_transforms(), *self.transforms()])
 
     @property
-    def allowed_in_octomap(self) -> frozenset[str]:
-        """Links and attached objects that may be where the sensors see something."""
+    def allowed_contacts(self) -> frozenset[frozenset[str]]:
+        """Pairs of links, objects and OCTOMAP that may be in contact: the allowed collision matrix."""
         return self._allowed
 
-    def allow_in_octomap(self, names: frozenset[str]) -> None:
-        """From now on these links and attached objects may be where the sensors see something."""
-        self._allowed = names
+    def allow_contacts(self, pairs: frozenset[frozenset[str]]) -> None:
+        """From now on these pairs may be in contact, and no others."""
+        self._allowed = pairs
 
     @property
     def scene_objects(self) -> SceneObjects:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,8 +38,8 @@ class Octree:
     voxels: Voxels
     from_world: np.ndarray
     """Transforms points of the world into the voxels' frame, 4x4."""
-    allowed: Collection[str] = ()
-    """Links and attached objects that may be in occupied voxels."""
+    allowed: frozenset[frozenset[str]] = frozenset()
+    """Pairs of links, objects and OCTOMAP that may be in contact."""
 
 
 def planning_model(
@@ -223,7 +222,7 @@ class CollisionWorld:
         if not meets.any():
             return []
         names = dict.fromkeys(self._public(int(geom)) for geom in points.geoms[meets])
-        return [name for name in names if name not in octree.allowed]
+        return [name for name in names if frozenset((name, OCTOMAP)) not in octree.allowed]
 
     def _public(self, geom: int) -> str:
         added = name_in(self.model.geom(geom).name)
@@ -257,8 +256,12 @@ class CollisionWorld:
 
     def _touches(self, first: bool = False) -> list[tuple[int, int, float, float]]:
         """Contacts that count: two geoms, their distance [m], negative when they overlap, and the one they keep."""
-        found = [one for one in self._near() if one[2] < one[3]]
+        found = [one for one in self._near() if one[2] < one[3] and not self._may_touch(one[0], one[1])]
         return found[:1] if first else found
+
+    def _may_touch(self, one: int, other: int) -> bool:
+        allowed = () if self._octree is None else self._octree.allowed
+        return bool(allowed) and frozenset((self._public(one), self._public(other))) in allowed
 
     def _near(self) -> list[tuple[int, int, float, float]]:
         """Return the pairs of geoms whose distance was measured, as `_touches` does."""

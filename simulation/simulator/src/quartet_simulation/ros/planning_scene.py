@@ -46,36 +46,34 @@ def apply(sim: ArmSimulation, scene: Message) -> str | None:
     if objects is not sim.scene_objects:
         sim.set_scene_objects(objects)
     if allowed is not None:
-        sim.allow_in_octomap(allowed)
+        sim.allow_contacts(allowed)
     return None
 
 
 def matrix(sim: ArmSimulation, components: int) -> Message:
-    """Return the allowed collision matrix as far as `components` asks for it: what may be in the octomap.
-
-    The arm's own links are never allowed to touch each other here.
-    """
+    """Return the allowed collision matrix as far as `components` asks for it."""
     if components and not components & MATRIX:
         return {}
-    arm, allowed = sim.arm, sim.allowed_in_octomap
-    names = [arm.base, arm.mount, *arm.hand, *arm.fingers, *(item.name for item in sim.scene_objects)]
-    names += sorted(allowed - set(names))
-    rows = [[False] * len(names) + [name in allowed] for name in names]
-    rows.append([name in allowed for name in names] + [False])
-    return {"entry_names": [*names, OCTOMAP], "entry_values": [{"enabled": row} for row in rows]}
+    arm, allowed = sim.arm, sim.allowed_contacts
+    own = (arm.base, arm.mount, *arm.hand, *arm.fingers, *(item.name for item in sim.scene_objects), OCTOMAP)
+    names = list(dict.fromkeys([*own, *sorted(name for pair in allowed for name in pair)]))
+    rows = [[frozenset((one, other)) in allowed for other in names] for one in names]
+    return {"entry_names": names, "entry_values": [{"enabled": row} for row in rows]}
 
 
-def _allowed(message: Message) -> frozenset[str] | None:
-    """What may be in the octomap by an allowed collision matrix; None where it is empty, which changes nothing."""
+def _allowed(message: Message) -> frozenset[frozenset[str]] | None:
+    """Pairs that an allowed collision matrix allows; None where it is empty, which changes nothing."""
     names, rows = message["entry_names"], [row["enabled"] for row in message["entry_values"]]
     if not names:
         return None
     if len(rows) != len(names) or any(len(row) != len(names) for row in rows):
         raise ValueError(f"the allowed collision matrix has {len(names)} names and needs as many rows and columns")
-    if OCTOMAP not in names:
-        return frozenset()
-    seen = names.index(OCTOMAP)
-    return frozenset(name for name, row in zip(names, rows, strict=True) if row[seen])
+    return frozenset(
+        frozenset((one, other))
+        for one, row in zip(names, rows, strict=True)
+        for other, enabled in zip(names, row, strict=True)
+        if enabled and one != other
+    )
 
 
 def describe(sim: ArmSimulation, components: int) -> tuple[list[Message], list[Message]]:
