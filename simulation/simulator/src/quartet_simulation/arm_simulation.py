@@ -59,10 +59,10 @@ class ArmSimulation(ABC):
         self._arm_body, self._number, self._prefix = physics, number, prefix
         self._planning_model = planning_model(physics.arm, self._planning_spec(), number=number)
         self._allowed: frozenset[frozenset[str]] = frozenset()
-        self.set_scene_objects(SceneObjects())
         self._octomap = Octomap()
         self._pictures: dict[str, _Picture] = {}
         self._mapped: dict[str, _Picture] = {}
+        self.set_scene_objects(SceneObjects())
         self._calibration: Calibration = exact(len(physics.arm.joints))
         self._gripper = GripperDriver(physics)
         self._arm = ArmDriver(physics)
@@ -245,6 +245,8 @@ class ArmSimulation(ABC):
             own_points(self._scene_model, moving=True),
         )
         self._own_shape = CollisionWorld(self.arm, self._scene_model, prefix=self._prefix)
+        # What is attached is no obstacle any more where the last pictures show it.
+        self._mapped.clear()
 
     @abstractmethod
     def base_in_world(self) -> np.ndarray:
