@@ -46,7 +46,6 @@ class HeldObject:
         What they held stands beside them. Depth pictures need not show it, if it is of glass for example.
         """
         if now.state is GraspState.EMPTY and self._known is not False and not self._released:
-            self._released = True
             await self._try(self._detach())
 
     async def left(self) -> None:
@@ -101,6 +100,9 @@ class HeldObject:
             if item.object_id == OBJECT_ID and item.attached_to is not None:
                 gone: Message = {"link_name": item.attached_to, "object": {"id": OBJECT_ID, "operation": REMOVE}}
                 await apply(self._robot, attached=[gone])
+                self._known = self._released = True
+                return
+        self._known = False
 
     async def _remove(self, present: list[CollisionObject] | None = None) -> None:
         for item in await scene_objects(self._robot) if present is None else present:
