@@ -3,6 +3,7 @@
 Without it the octomap takes what is held for an obstacle at the fingers, and the arm is in collision wherever it is.
 """
 
+import asyncio
 import logging
 from collections.abc import Coroutine
 from typing import Any
@@ -27,6 +28,8 @@ class HeldObject:
         self._known: bool | None = None
         """Whether it is in the planning scene; None until MoveIt was asked: it may have been there before."""
         self._released = False
+        self._changing = asyncio.Lock()
+        """A look at the gripper may come while another one is being answered."""
 
     async def grasped(self, now: GripperResult, size_m: tuple[float, float, float] | None = None) -> None:
         """Bring the planning scene in line with a reading of the gripper.
@@ -57,7 +60,8 @@ class HeldObject:
     async def _try(self, change: Coroutine[Any, Any, None]) -> None:
         """Change the planning scene. MoveIt that does not answer must not keep the fingers from working."""
         try:
-            await change
+            async with self._changing:
+                await change
         except (RobotLinkError, ToolError) as error:
             self._known = None
             log.warning("the planning scene does not show what the gripper holds or held: %s", error)
