@@ -352,7 +352,7 @@ def test_a_model_of_an_installed_package_is_found_in_it(folder, monkeypatch):
             "[lift, shoulder, pan,",
             ["arm.joints.2", "'pan' does not hang on 'shoulder'"],
         ),
-        ("robot.yaml", "finger_2]", "thumb]", ["gripper.links", "no link 'thumb'; valid: carriage, column"]),
+        ("robot.yaml", "finger_2]", "thumb]", ["gripper.links", "no link 'thumb'; valid: carriage, "]),
         ("robot.yaml", "joint: finger_1", "joint: thumb", ["gripper.joint", "no joint 'thumb'; valid: lift"]),
         ("robot.yaml", "joint: finger_1", "joint: twist", ["gripper.joint", "'twist' is a hinge; valid: a slide"]),
         ("robot.yaml", "joint: finger_1", "joint: lift", ["gripper.joint", "'lift' is a joint of the arm"]),
