@@ -59,6 +59,9 @@ def test_a_goal_that_cannot_be_reached_is_answered_at_once_with_its_code(home, h
 def test_a_robot_too_near_to_a_thing_to_turn_backs_up_and_drives_around_it(home, hands):
     home.reset("home", 100)
     home.place_object("tennis ball", 6.68, 5.4, 0.0)
+    # From where it sees the ball.
+    home.put_robot(5.6, 5.5, 0.0)
+    home.step(0.6)
     home.put_robot(6.33, 5.65, 0.26)
     goal = hands(home).drive_to(*home.world.area("kids' room").entry)
     assert (goal.status, goal.feedback["number_of_recoveries"]) == ("SUCCEEDED", 1), goal.error_text

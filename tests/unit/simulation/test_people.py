@@ -72,7 +72,7 @@ def test_a_person_notices_a_robot_that_waits_from_afar(inhabited, hands):
 
 def test_who_was_seen_in_a_door_and_walked_on_out_of_sight_bars_it_no_longer(inhabited, hands, monkeypatch):
     """From where it waits the robot never sees that nobody stands there any more."""
-    monkeypatch.setattr("quartet_simulation.simulation.MARK_RANGE", 2.0)
+    monkeypatch.setattr("quartet_simulation.navigation.obstacle_layer.LASER_RANGE_M", 2.0)
     inhabited.reset(None, 0)
     inhabited.put_robot(7.4, 2.0, math.pi)
     inhabited._costmap.mark({f"{PERSON}anna": (*inhabited.world.doors["kitchen door"], PERSON_MARK)})
@@ -117,7 +117,7 @@ def test_the_mark_of_a_person_goes_with_them_wherever_the_robot_sees_them_from(i
                 seen_from += 1
                 inhabited._physics.set_person("ben", *AWAY)
                 inhabited.step(0.1)
-                inhabited._mark_obstacles()
+                inhabited._obstacles.look()
                 assert "person:ben" not in inhabited._costmap.marks, (dx, dy)
     assert seen_from >= 8
 

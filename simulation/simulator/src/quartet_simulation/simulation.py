@@ -25,16 +25,11 @@ from quartet_simulation.goal import Goal
 from quartet_simulation.mobile.build import SUMMIT, RobotBuild
 from quartet_simulation.navigation.behaviours import Spin, Straight
 from quartet_simulation.navigation.costmap import (
-    LEAF_MARK,
-    LEAF_MARKS,
-    OTHER_ROBOT,
-    PERSON,
-    PERSON_MARK,
-    RESOLUTION,
     Costmap,
 )
 from quartet_simulation.navigation.driver import BaseDriver
 from quartet_simulation.navigation.navigate import Navigate
+from quartet_simulation.navigation.obstacle_layer import ObstacleLayer
 from quartet_simulation.navigation.planner import PathPlanner
 from quartet_simulation.people import People
 from quartet_simulation.physics import Physics
@@ -48,11 +43,8 @@ from quartet_simulation.truth import describe, describe_object, distances_of_han
 from quartet_simulation.worlds import find_world
 from quartet_simulation.worlds.compile import make_spec
 
-MARK_RANGE = 4.0
-"""Objects on the floor within this distance are seen by the laser and marked in the costmap [m]."""
 MARK_EVERY = 50
-BODY_MIDDLE, BODY_SIDES = (0.0, 0.07, -0.07), (0.15, -0.15)
-"""How far beside a person's middle beams go that meet them [m]; the first also with one leg behind the other."""
+"""Ticks between two looks at what moves around a robot."""
 PLANNER_ID = "GridBased"
 """Name of the path planner, as Nav2's example configurations have it."""
 WITHIN_HAND_M = 0.2
@@ -127,6 +119,14 @@ class Simulation(ArmSimulation):
         number, prefix = self._physics.number, self._physics.prefix
         self._costmap = Costmap(self.world, self._physics.model, self._physics.data, self._robot_build.base.width / 2)
         self._equip_arm(self._physics, number, prefix)
+        host = self._host
+        self._obstacles = ObstacleLayer(
+            self._physics,
+            self._costmap,
+            lambda name: host._episode.radius(name),
+            lambda: host._episode.closed,
+            lambda: [robot._physics for robot in host.robots if robot is not self],
+        )
         self._base_checks = CollisionWorld(self.arm, self._planning_model, "base", prefix)
         self._mounts, self._known = CameraMounts(self._physics), BodyState(self._physics)
         self._mounted = frames.static(self._physics)
@@ -136,7 +136,7 @@ class Simulation(ArmSimulation):
             self._costmap,
             self._base_checks,
             self._physics.held_object,
-            self._out_of_sight,
+            self._obstacles.unseen,
         )
 
     def reset(self, world: str | None = None, seed: int = 0, scenario: str | None = None) -> None:
@@ -192,7 +192,7 @@ class Simulation(ArmSimulation):
         self._gripper.reset(self._host._episode.gripper_position if self._host is self else self.hand.open_position)
         self._arm.reset(self._calibration.joints)
         self._base.reset()
-        self._mark_obstacles()
+        self._obstacles.look()
 
     def _localise(self) -> None:
         seed, level = self.seed + self._physics.number, self._host._level.localisation
@@ -221,77 +221,7 @@ class Simulation(ArmSimulation):
             for robot in host.robots:
                 robot._localisation.update(robot._physics.base_pose())
                 if robot._physics.ticks % MARK_EVERY == 0:
-                    robot._mark_obstacles()
-
-    def _out_of_sight(self) -> list[int]:
-        """Return where qpos has the x of the other robots and people who are not in the costmap of this one."""
-        marks, physics = self._costmap.marks, self._physics
-        robots = [one._physics for one in self._host.robots if one is not self and one._mark not in marks]
-        unseen = [name for name in physics.people if f"{PERSON}{name}" not in marks]
-        return [*(int(robot.base_qpos[0]) for robot in robots), *(physics.person_qpos[name][0] for name in unseen)]
-
-    def _mark_obstacles(self) -> None:
-        """What stands on the floor near the robot enters the costmap; what has gone from there leaves it."""
-        x, y, _ = self._physics.base_pose()
-        held = self._physics.held_object()
-        seen: dict[str, tuple[float, float, float]] = {}
-        gone: set[str] = set()
-        marks = self._costmap.marks
-        for name in self._physics.objects:
-            (ox, oy, oz), _ = self._physics.object_pose(name)
-            if oz < 0.25 and name != held and math.hypot(ox - x, oy - y) <= MARK_RANGE:
-                # Rounded, so that a rolling ball does not rebuild the map at every look.
-                seen[name] = (round(ox, 2), round(oy, 2), self._host._episode.radius(name))
-            elif name in marks and math.dist(marks[name][:2], (x, y)) <= MARK_RANGE:
-                # Lifted, or taken away by somebody.
-                gone.add(name)
-        for robot in self._host.robots:
-            if robot is not self:
-                ox, oy, _ = robot._physics.base_pose()
-                near = math.hypot(ox - x, oy - y) <= MARK_RANGE
-                if near:
-                    seen[robot._mark] = (_coarse(ox), _coarse(oy), self._robot_build.base.radius)
-                else:
-                    gone.add(robot._mark)
-        self._look_for_people(seen, gone)
-        self._look_for_leaves(seen)
-        self._costmap.unmark(gone)
-        self._costmap.mark(seen)
-
-    def _look_for_leaves(self, seen: dict[str, tuple[float, float, float]]) -> None:
-        """Mark closed doors where the laser meets their leaves; on the map they are open."""
-        x, y, _ = self._physics.base_pose()
-        for door in self._host._episode.closed:
-            body, corners = self._physics.leaves[door], self._physics.leaf_ends(door)
-            for number, (px, py) in enumerate(np.linspace(*corners, LEAF_MARKS)):
-                if math.dist((x, y), (px, py)) <= MARK_RANGE and laser.first_hit(self._physics, px, py)[1] == body:
-                    seen[f"leaf:{door}:{number}"] = (float(px), float(py), LEAF_MARK)
-
-    def _look_for_people(self, seen: dict[str, tuple[float, float, float]], gone: set[str]) -> None:
-        """Mark people whom the laser meets; who is not seen any more where they were marked is unmarked."""
-        x, y, _ = self._physics.base_pose()
-        for name, body in self._physics.people.items():
-            key, there = f"{PERSON}{name}", self._physics.person_at(name)
-            beams = self._beams_at(there, (*BODY_MIDDLE, *BODY_SIDES)) if math.dist(there, (x, y)) <= MARK_RANGE else ()
-            if any(hit == body for _, hit in beams):
-                seen[key] = (_coarse(there[0]), _coarse(there[1]), PERSON_MARK)
-            elif (mark := self._costmap.marks.get(key)) is not None:
-                away = math.dist(mark[:2], (x, y))
-                # A doorpost may hide the very middle.
-                if away <= MARK_RANGE and any(length > away for length, _ in self._beams_at(mark[:2], BODY_MIDDLE)):
-                    gone.add(key)
-
-    def _beams_at(self, point: tuple[float, float], beside: tuple[float, ...]) -> list[tuple[float, int]]:
-        """Return length [m] and body hit of a beam each that goes so far `beside` a point of map [m]."""
-        x, y, _ = self._physics.base_pose()
-        away = max(math.dist(point, (x, y)), 1e-6)
-        ux, uy = (y - point[1]) / away, (point[0] - x) / away
-        return [laser.first_hit(self._physics, point[0] + side * ux, point[1] + side * uy) for side in beside]
-
-    @property
-    def _mark(self) -> str:
-        """What this robot is called in the costmaps of the others."""
-        return f"{OTHER_ROBOT}{self._physics.number}"
+                    robot._obstacles.look()
 
     # --- goals: returned at once, advanced by step() -------------------------------------------------
     def _new_goal(self, action: str) -> Goal:
@@ -389,7 +319,7 @@ class Simulation(ArmSimulation):
     def clear_costmaps(self) -> None:
         """Forget marked obstacles of the costmaps; what the sensors see is marked again."""
         self._costmap.clear()
-        self._mark_obstacles()
+        self._obstacles.look()
 
     # --- sensors ----------------------------------------------------------------------------------
     def _render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
@@ -490,8 +420,3 @@ class Simulation(ArmSimulation):
         if self._cameras is not None:
             self._cameras.close()
             self._cameras = None
-
-
-def _coarse(value: float) -> float:
-    """In steps of a cell, so that a robot that drives does not make a new map at every look."""
-    return round(value / RESOLUTION) * RESOLUTION
