@@ -472,5 +472,7 @@ def enclosed(view: View, posed: PosedSolid) -> bool:
 def _rays(view: View, u: NDArray[np.integer], v: NDArray[np.integer]) -> Array:
     """Return Nx3 directions of a grid of pixels, row by row, with length 1 along the optical axis, base frame."""
     k = view.intrinsics
-    x, y = np.meshgrid((u - k.cx) / k.fx, (v - k.cy) / k.fy)
-    return np.stack([x.ravel(), y.ravel(), np.ones(x.size)], axis=1) @ view.base_from_camera[:3, :3].T
+    rays = np.ones((len(v), len(u), 3))
+    rays[..., 0] = (u - k.cx) / k.fx
+    rays[..., 1] = ((v - k.cy) / k.fy)[:, None]
+    return rays.reshape(-1, 3) @ view.base_from_camera[:3, :3].T

@@ -107,9 +107,11 @@ class PathPlanner:
         ends = self._ends(start, goal, start_reach, goal_reach)
         if ends is None or self._graph is None:
             return False
-        if self._parts is None:
-            _, self._parts = csgraph.connected_components(self._graph, directed=False)
-        return bool(self._parts[ends[0]] == self._parts[ends[1]])
+        parts = self._parts
+        if parts is None:
+            _, parts = csgraph.connected_components(self._graph, directed=False)
+            self._parts = parts
+        return bool(parts[ends[0]] == parts[ends[1]])
 
     def _ends(
         self, start: tuple[float, float], goal: tuple[float, float], start_reach: float, goal_reach: float
