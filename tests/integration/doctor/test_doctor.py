@@ -249,6 +249,18 @@ async def test_types_of_services_and_of_every_other_topic(changed: Any) -> None:
     assert all(f"set {field}" in " ".join(finding.remedy for finding in report.wrong) for field in names)
 
 
+async def test_links_of_the_gripper(changed: Any) -> None:
+    right = await examine(changed())
+    assert "MoveIt knows all 3 links of the gripper" in {finding.what for finding in right.findings}
+    wrong = await examine(changed({"gripper.links": ["arm_tool0", "leftfinger"]}))
+    [unknown] = [finding for finding in wrong.wrong if "gripper.links" in finding.what]
+    assert unknown.what == "MoveIt knows no link leftfinger (gripper.links)"
+    assert "such as left_finger" in unknown.remedy
+    none = await examine(changed({"gripper.links": []}))
+    [missing] = [finding for finding in none.findings if finding.what.startswith("gripper.links is empty")]
+    assert missing.verdict is Verdict.WARNING
+
+
 async def test_late_stamps_and_an_arm_without_velocities(changed: Any, sim: Any, robot: Robot) -> None:
     topics = {"/late_odom": "nav_msgs/msg/Odometry", "/bare_joints": "sensor_msgs/msg/JointState"}
     joints = await robot.receive("/joint_states", topics["/bare_joints"])

@@ -121,8 +121,8 @@ async def test_a_target_that_cannot_be_is_refused_and_nothing_moves(moveit, sim,
 
 
 async def test_start_in_collision_until_the_scene_is_cleared(moveit, sim):
-    x, y, z = tool(sim)
-    sim.post("/place", object="green tea box", x=x, y=y, z=z - 0.05)
+    here = (await moveit.call("get_current_pose"))["pose"]["position"]
+    await moveit.call("add_collision_box", object_id="box", position=here, dimensions=[0.1, 0.1, 0.1])
     message = await moveit.refused("plan_and_execute", "START_IN_COLLISION", target={"state_name": "look_down"})
     assert "clear_planning_scene" in message
     assert (await moveit.call("clear_planning_scene"))["octomap_cleared"]

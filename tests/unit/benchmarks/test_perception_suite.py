@@ -15,7 +15,7 @@ from quartet_perception import Catalogue, Grasp
 from quartet_simulation.simulation import Simulation
 from quartet_site import load_robot, load_site
 
-GRASP = Grasp(0.8, 0.1, 0.95, 0.7, 0.06, 0.81, True, 0.14, 0.02, 0.0)
+GRASP = Grasp(0.8, 0.1, 0.95, 0.7, 0.06, 0.09, 0.81, True, 0.14, 0.02, 0.0)
 
 
 def off_by(sensors: str) -> float:

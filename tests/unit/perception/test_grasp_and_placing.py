@@ -17,7 +17,7 @@ from quartet_perception import (
 )
 from quartet_perception.errors import NoFreeSpaceError, ObjectTooWideError, TooFewPointsError
 from quartet_perception.estimate import still_there
-from quartet_perception.grasp import downward, grasp_depth, reach_of_pick
+from quartet_perception.grasp import downward, reach_of_pick
 from quartet_perception.hand_room import camera_outline
 from quartet_perception.placing import hanging_m
 from quartet_perception.scene.solids import Solid
@@ -143,12 +143,12 @@ def test_flat_things_are_gripped_above_the_table(segmenter, new_scene, colours, 
 
 @pytest.mark.parametrize("height", [0.0, 0.01, 0.02, 0.06, 0.12, 0.3])
 def test_grasp_depth_never_reaches_the_table(height):
-    assert 0 <= grasp_depth(height, Gripper()) <= max(height - 0.008, 0)
+    assert 0 <= Gripper().grasp_depth(height) <= max(height - 0.008, 0)
 
 
 def test_the_depth_of_a_grasp_is_the_grippers():
     short = Gripper(grasp_depth_m=0.03, tip_below_middle_m=0.005, tip_clearance_m=0.02)
-    assert [grasp_depth(height, short) for height in (0.3, 0.04, 0.03)] == pytest.approx([0.03, 0.02, 0.01])
+    assert [short.grasp_depth(height) for height in (0.3, 0.04, 0.03)] == pytest.approx([0.03, 0.02, 0.01])
 
 
 @pytest.mark.parametrize("factor", [0.93, 1.07])
@@ -218,7 +218,7 @@ def test_a_drop_on_a_table_is_inside_its_near_edge(segmenter, new_scene, robot):
     assert drop.x == pytest.approx(0.6 + robot.manipulation.edge_inset_m, abs=0.04)
     assert abs(drop.y) < 0.15
     assert drop.reachable
-    held = robot.gripper.finger_offset_m + 0.12 - grasp_depth(0.12, robot.gripper)
+    held = robot.gripper.finger_offset_m + 0.12 - robot.gripper.grasp_depth(0.12)
     assert drop.z == pytest.approx(TABLE + held + robot.manipulation.surface_clearance_m, abs=0.003)
 
 

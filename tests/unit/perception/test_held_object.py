@@ -1,9 +1,12 @@
-"""The outline of the picture of a box, against Qhull's."""
+"""What is held: whether its sizes fit, and the outline of the picture of a box, against Qhull's."""
 
 import numpy as np
+import pytest
 from scipy.spatial import ConvexHull
 
-from quartet_perception.held_object import _edges
+from quartet_perception.catalogue import CatalogueEntry
+from quartet_perception.held_object import _PLAUSIBLE, _agreement, _edges
+from quartet_site.site import Appearance
 
 
 def _within(edges: np.ndarray, pixels: np.ndarray) -> np.ndarray:
@@ -26,3 +29,13 @@ def test_corners_that_meet_in_the_picture_or_lie_on_a_line() -> None:
     line = np.array([[10.0, 10], [20, 20], [15, 15]])
     on_it_or_not = np.array([[12, 12], [12, 13]])
     assert _within(_edges(line), on_it_or_not).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("size_error", "plausible"), [(0.02, False), (0.1, True)])
+def test_a_size_that_was_guessed_may_be_off_by_as_much_as_the_site_says(size_error: float, plausible: bool) -> None:
+    """A box that is told 9 % larger than it is, as the fingers and its front face measure it."""
+    told = Appearance(shape="box", colours=["blue"], size_m=(0.12, 0.12, 0.09), size_error=size_error)
+    agreement = _agreement(CatalogueEntry("tissue box", "object", told), 0.12 / 1.09, 0.12 / 1.09)
+    assert (agreement > _PLAUSIBLE) == plausible
+    # One of another size is not.
+    assert _agreement(CatalogueEntry("tissue box", "object", told), 0.075, 0.075) < _PLAUSIBLE

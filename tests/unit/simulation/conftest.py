@@ -1,10 +1,12 @@
 """A robot's hands for tests of the simulation: drives, grasps and puts down by ground truth."""
 
 import math
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
+from quartet_simulation.arm.collision import OCTOMAP
 from quartet_simulation.codes import MoveItCode
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.simulation import Simulation
@@ -66,9 +68,18 @@ class Hands:
         return self.execute(plan.trajectory)
 
     def straight(self, pose: np.ndarray):
-        trajectory, fraction = self.sim.snapshot().cartesian([pose], scale=0.4)
+        with self.among_things():
+            trajectory, fraction = self.sim.snapshot().cartesian([pose], scale=0.4)
         assert fraction == 1.0, fraction
         return self.execute(trajectory)
+
+    @contextmanager
+    def among_things(self):
+        """The gripper may be where the cameras see something."""
+        links = (self.sim.arm.tool, *self.sim.arm.palm, *self.sim.arm.fingers)
+        self.sim.allow_contacts(frozenset(frozenset((link, OCTOMAP)) for link in links))
+        yield
+        self.sim.allow_contacts(frozenset())
 
     def transit(self):
         plan = self.sim.snapshot().plan_joints(dim.LOOK_FORWARD, scale=0.8)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from quartet_simulation.arm import kinematics
+from quartet_simulation.arm.objects import SceneObject, SceneObjects, Solid
 from quartet_simulation.arm.planning import PLANNERS
 from quartet_simulation.arm.summit import ARM
 from quartet_simulation.codes import MoveItCode
@@ -20,6 +21,10 @@ def open_floor(studio):
     studio.reset("studio", 0)
     studio.put_robot(-0.5, -0.4, 0.2)
     return studio
+
+
+BESIDE_M = 1.10
+"""Height of the flange [m] at which the fingers of a hand that points down are beside a can on the counter."""
 
 
 def points_of(trajectory):
@@ -61,7 +66,8 @@ def test_inverse_finds_every_reachable_pose():
     ],
 )
 def test_top_down_poses_of_the_standoffs_are_reachable_at_any_yaw(open_floor, hands, what, distances, tip_z):
-    scene = open_floor.snapshot()
+    with hands(open_floor).among_things():
+        scene = open_floor.snapshot()
     for distance in distances:
         for z in tip_z:
             for yaw in np.linspace(0, math.pi, 6, endpoint=False):
@@ -80,7 +86,7 @@ def test_a_goal_inside_furniture_is_goal_in_collision(studio, hands):
     studio.put_robot(0.7, 0.0, 0.0)
     plan = studio.snapshot().plan_pose(hands.down(1.05, 0.0, 0.80, 0.0))
     assert plan.code is MoveItCode.GOAL_IN_COLLISION
-    assert "surroundings" in plan.text
+    assert "what the cameras see" in plan.text
 
 
 def test_a_joint_goal_outside_its_limits_is_refused(open_floor):
@@ -95,8 +101,8 @@ def test_planning_goes_around_what_bars_the_straight_motion(studio, hands):
     studio.put_robot(0.85, 0.0, 0.0)
     studio.place_object("red coke can", 1.62, 0.0, 0.90)
     scene = studio.snapshot()
-    left = scene.ik(hands.down(0.78, 0.22, 1.05, 0.0))
-    right = scene.ik(hands.down(0.78, -0.22, 1.05, 0.0), left)
+    left = scene.ik(hands.down(0.78, 0.22, BESIDE_M, 0.0))
+    right = scene.ik(hands.down(0.78, -0.22, BESIDE_M, 0.0), left)
     assert left is not None
     assert right is not None
     middle = (left + right) / 2
@@ -113,8 +119,8 @@ def test_every_planner_name_plans(studio, hands, planner):
     studio.put_robot(0.85, 0.0, 0.0)
     studio.place_object("red coke can", 1.62, 0.0, 0.90)
     scene = studio.snapshot()
-    left = scene.ik(hands.down(0.78, 0.22, 1.05, 0.0))
-    right = scene.ik(hands.down(0.78, -0.22, 1.05, 0.0), left)
+    left = scene.ik(hands.down(0.78, 0.22, BESIDE_M, 0.0))
+    right = scene.ik(hands.down(0.78, -0.22, BESIDE_M, 0.0), left)
     plan = scene.plan_joints(right, planner, 10.0, start=left)
     assert plan.code is MoveItCode.SUCCESS, plan.text
 
@@ -124,28 +130,61 @@ def test_an_unknown_planner_is_named_with_the_valid_ones(open_floor):
         open_floor.snapshot().plan_joints(dim.LOOK_FORWARD, "Magic")
 
 
-def test_things_bar_the_arm_until_the_octomap_is_cleared_and_come_back(studio, hands):
+def test_things_bar_the_arm_while_the_cameras_see_them(studio, hands):
+    studio.reset("studio", 0)
+    studio.put_robot(0.85, 0.0, 0.0)
+    pose = hands.down(0.77, 0.05, BESIDE_M, math.pi / 2)
+    assert studio.snapshot().plan_pose(pose).code is MoveItCode.SUCCESS
+    studio.place_object("red coke can", 1.62, 0.05 + dim.STROKE / 2, 0.90)
+    plan = studio.snapshot().plan_pose(pose)
+    assert plan.code is MoveItCode.GOAL_IN_COLLISION
+    assert "what the cameras see" in plan.text
+    # What is still there is seen again at once; what has gone is seen through.
+    studio.clear_octomap()
+    assert studio.snapshot().plan_pose(pose).code is MoveItCode.GOAL_IN_COLLISION
+    studio.place_object("red coke can", -1.0, 0.0, 0.0)
+    assert studio.snapshot().plan_pose(pose).code is MoveItCode.SUCCESS
+
+
+def test_the_fingers_are_checked_as_well_and_may_be_among_things_where_that_is_allowed(studio, hands):
     studio.reset("studio", 0)
     studio.put_robot(0.85, 0.0, 0.0)
     studio.place_object("red coke can", 1.62, 0.05, 0.90)
-    # The palm, not the fingers, would be where the can is.
-    pose = hands.down(0.77, 0.05, 1.05, 0.0)
-    assert studio.snapshot().plan_pose(pose).code is MoveItCode.GOAL_IN_COLLISION
-    studio.clear_octomap()
-    assert studio.snapshot().plan_pose(pose).code is MoveItCode.SUCCESS
-    studio.step(6.0)
-    assert studio.snapshot().plan_pose(pose).code is MoveItCode.GOAL_IN_COLLISION
-
-
-def test_what_is_held_counts_as_part_of_the_arm(studio, hands):
-    studio.reset("studio", 0, "in_gripper:red coke can")
+    # A finger in the can, the palm above it.
+    pose = hands.down(0.77, 0.05 + dim.STROKE / 2, 1.12, math.pi / 2)
     scene = studio.snapshot()
-    assert scene.held
-    # With the can in the hand its bottom, not the finger tip, decides how low the hand may go.
-    low = hands.down(0.75, 0.0, dim.FINGER_OFFSET + 0.015, 0.0)
-    assert scene.plan_pose(low).code is MoveItCode.GOAL_IN_COLLISION
+    touching = {link for q in scene.ik_all(pose) for link, _, _ in scene.named_contacts(q)}
+    assert touching & {"left_finger", "right_finger"}
+    assert scene.ik(pose) is None
+    with hands(studio).among_things():
+        assert studio.snapshot().ik(pose) is not None
+
+
+def test_what_no_camera_saw_bars_nothing(studio, hands):
     studio.reset("studio", 0)
+    in_counter = np.array([1.60, 0.0])
+    for yaw, seen in ((0.0, True), (math.pi / 2, False)):
+        studio.reset("studio", 0)
+        studio.put_robot(0.85, 0.0, yaw)
+        pose = hands.down(*hands(studio).in_base(*in_counter), 0.80, 0.0)
+        scene = studio.snapshot()
+        assert scene.ik_all(pose)
+        assert (scene.ik(pose) is None) == seen
+
+
+def test_what_is_attached_counts_as_part_of_the_arm(studio, hands):
+    studio.reset("studio", 0, "in_gripper:red coke can")
+    low = hands.down(0.75, 0.0, dim.FINGER_OFFSET + 0.06, 0.0)
+    # What the hand holds is for the planner to be told.
     assert studio.snapshot().plan_pose(low).code is MoveItCode.SUCCESS
+    tool = np.eye(4)
+    tool[2, 3] = dim.FINGER_OFFSET + 0.02
+    can = SceneObject("held_object", tool, (Solid("box", (0.07, 0.07, 0.13), np.eye(4)),), attached=True)
+    studio.set_scene_objects(SceneObjects([can]))
+    # With the can in the hand its bottom, not the finger tip, decides how low the hand may go.
+    assert studio.snapshot().plan_pose(low).code is MoveItCode.GOAL_IN_COLLISION
+    higher = hands.down(0.75, 0.0, dim.FINGER_OFFSET + 0.20, 0.0)
+    assert studio.snapshot().plan_pose(higher).code is MoveItCode.SUCCESS
 
 
 def test_a_straight_path_ends_where_it_must(studio, hands):
@@ -256,8 +295,8 @@ def test_planning_in_a_thread_does_not_hold_up_the_world(studio, hands):
     studio.put_robot(0.85, 0.0, 0.0)
     studio.place_object("red coke can", 1.62, 0.0, 0.90)
     scene, results = studio.snapshot(), []
-    left = scene.ik(hands.down(0.78, 0.22, 1.05, 0.0))
-    right = scene.ik(hands.down(0.78, -0.22, 1.05, 0.0), left)
+    left = scene.ik(hands.down(0.78, 0.22, BESIDE_M, 0.0))
+    right = scene.ik(hands.down(0.78, -0.22, BESIDE_M, 0.0), left)
     # RRTstar is stopped by nothing but its result or the time: the world must go on meanwhile.
     worker = threading.Thread(target=lambda: results.append(scene.plan_joints(right, "RRTstar", 5.0, start=left)))
     worker.start()

@@ -209,6 +209,7 @@ def test_angles_in_degrees_other_signs_and_a_tool_that_is_turned_give_the_same_a
         '<body name="palm" pos="0 0 0.03"><site name="grasp" euler="20 90 -35"/>',
     )
     edit(robot, "tool: hand_base", "tool: gripper_tool")
+    edit(robot, "links: [hand_base,", "links: [gripper_tool, palm,")
     edit(
         robot,
         "    model: arm.xml\n",
@@ -231,6 +232,7 @@ def urdf_robot(folder: Path) -> Path:
     fields["frames"]["tool"] = "flange"
     fields["gripper"].update(joint="right", open_position=-0.05, stroke_m=0.10, finger_offset_m=0.075)
     fields["simulation"]["arm"]["model"] = "model.urdf"
+    fields["gripper"]["links"] = ["flange", "left", "right"]
     (folder / "robot.yaml").write_text(yaml.safe_dump(fields, sort_keys=False))
     return folder / "robot.yaml"
 
@@ -350,6 +352,7 @@ def test_a_model_of_an_installed_package_is_found_in_it(folder, monkeypatch):
             "[lift, shoulder, pan,",
             ["arm.joints.2", "'pan' does not hang on 'shoulder'"],
         ),
+        ("robot.yaml", "finger_2]", "thumb]", ["gripper.links", "no link 'thumb'; valid: carriage, "]),
         ("robot.yaml", "joint: finger_1", "joint: thumb", ["gripper.joint", "no joint 'thumb'; valid: lift"]),
         ("robot.yaml", "joint: finger_1", "joint: twist", ["gripper.joint", "'twist' is a hinge; valid: a slide"]),
         ("robot.yaml", "joint: finger_1", "joint: lift", ["gripper.joint", "'lift' is a joint of the arm"]),

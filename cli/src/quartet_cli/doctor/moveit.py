@@ -6,6 +6,8 @@ from quartet_robot_link import Message, RobotLinkError, TransformUnavailableErro
 START = "start move_group of the robot's MoveIt configuration"
 SUCCESS, INVALID_GROUP, INVALID_LINK = 1, -15, -18
 """moveit_msgs/msg/MoveItErrorCodes: SUCCESS, INVALID_GROUP_NAME, INVALID_LINK_NAME."""
+ALLOWED_COLLISION_MATRIX = 128
+"""Component of moveit_msgs/msg/PlanningSceneComponents."""
 SERVICES = ("compute_ik", "compute_cartesian_path", "get_planning_scene", "apply_planning_scene")
 OPTIONAL = ("compute_fk", "plan_kinematic_path", "check_state_validity", "clear_octomap")
 """Services that only single tools need."""
@@ -32,6 +34,8 @@ async def check_moveit(exam: Examination) -> None:
     await _check_joints(exam)
     if there[0]:
         await _check_group(exam)
+    if there[2]:
+        await _check_gripper_links(exam)
 
 
 async def _check_joints(exam: Examination) -> None:
@@ -59,6 +63,36 @@ async def _check_joints(exam: Examination) -> None:
                 "let its driver fill `velocity` (joint_state_broadcaster does for a joint with a velocity state "
                 "interface)",
             )
+
+
+async def _check_gripper_links(exam: Examination) -> None:
+    """Check that MoveIt knows the links of the gripper by the names of the robot file."""
+    file = exam.robot.file
+    links = file.gripper.links
+    if not links:
+        if exam.graph is not None and file.services.clear_octomap in exam.graph.services:
+            exam.warn(
+                "moveit",
+                "gripper.links is empty: a straight path down to a thing leads into an obstacle of the octomap",
+                "list the links of palm and fingers in robot.yaml",
+            )
+        return
+    request: Message = {"components": {"components": ALLOWED_COLLISION_MATRIX}}
+    try:
+        answer, _ = await exam.timed_call(file.services.get_planning_scene, request)
+    except RobotLinkError as error:
+        exam.wrong("moveit", f"the planning scene gives no answer: {error}", "read the log of move_group")
+        return
+    known = list(answer["scene"]["allowed_collision_matrix"]["entry_names"])
+    missing = [link for link in links if link not in known]
+    if missing:
+        exam.wrong(
+            "moveit",
+            f"MoveIt knows no link {', '.join(missing)} (gripper.links)",
+            f"set gripper.links in robot.yaml to links of the URDF, such as {candidates(missing[0], known)}",
+        )
+    else:
+        exam.ok("moveit", f"MoveIt knows all {len(links)} links of the gripper")
 
 
 async def _check_group(exam: Examination) -> None:

@@ -109,12 +109,15 @@ class CodedArm:
                 **fields,
             )
 
-    async def fingers(self, tool: str, position: float | None = None) -> GripperResult:
+    async def fingers(
+        self, tool: str, position: float | None = None, object_size_m: tuple[float, float, float] | None = None
+    ) -> GripperResult:
         """Open or close the gripper (`open_gripper`, `close_gripper`), once more if that fails.
 
-        `position` is that of the gripper's joint; None: wholly.
+        `position` is that of the gripper's joint; None: wholly. `object_size_m` is that of what it closes on.
         """
-        given = {} if position is None else {"position": position}
+        given = {"position": position, "object_size_m": object_size_m}
+        given = {name: value for name, value in given.items() if value is not None}
         moved = await self._check.call(GripperResult, f"moveit__{tool}", **given)
         if not moved.ok and moved.error_code not in WITHDRAWN:
             # Fingers that are where they should be already do nothing.

@@ -218,8 +218,11 @@ class Arm(Section):
 
 
 class Gripper(Section):
-    """The parallel gripper: its joint, sizes [m] and what tells a held object."""
+    """The parallel gripper: its links and joint, sizes [m] and what tells a held object."""
 
+    links: list[str] = []
+    """Its links in MoveIt's model, fingers and palm: they may touch what is held and, on straight paths, what the
+    cameras see. Without them a straight path down to a thing leads into an obstacle where MoveIt has an octomap."""
     joint: str = "robotiq_140_finger_joint"
     """Its joint in /joint_states; the position runs from open_position to closed_position."""
     open_position: Finite = 0.0
@@ -272,6 +275,11 @@ class Gripper(Section):
     def touching_effort_n(self) -> float:
         """touching_min_effort_n, or its default."""
         return self.touching_min_effort_n or self.holding_min_effort_n / 10
+
+    def grasp_depth(self, height: float) -> float:
+        """Return how far below the top of an object of that height the finger tips go [m]."""
+        depth = min(height / 2 + self.tip_below_middle_m, height - self.tip_clearance_m, self.grasp_depth_m)
+        return max(0.0, depth)
 
     def width_at(self, position: float) -> float:
         """Return the opening between the finger pads [m] at a position of the joint; linear, as the command is."""

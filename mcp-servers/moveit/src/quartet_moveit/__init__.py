@@ -2,6 +2,7 @@
 
 from quartet_moveit import cartesian, execute, gripper, kinematics, objects, plan, plans
 from quartet_moveit.execute import actions
+from quartet_moveit.held_object import HeldObject
 from quartet_moveit.operations import Operations
 from quartet_tool_server import ServerSpec, ToolServer, current_grant
 
@@ -9,7 +10,10 @@ from quartet_tool_server import ServerSpec, ToolServer, current_grant
 def register(server: ToolServer) -> None:
     """Add the tools of arm and gripper."""
     operations = Operations(lambda: grant.fence if (grant := current_grant.get()) else 0)
-    for topic in (plan, cartesian, gripper, kinematics):
+    held = HeldObject(server.robot)
+    for topic in (plan, gripper):
+        topic.register(server, held)
+    for topic in (cartesian, kinematics):
         topic.register(server)
     for topic in (plans, execute, objects):
         topic.register(server, operations)

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import ArmResult, MoveitCode
+from quartet_moveit.allowed_collisions import gripper_among_things
 from quartet_moveit.arm import failed, missed, moveit_code, not_reached, run, tool_pose, tool_pose_or_none, verdict
 from quartet_moveit.codes import SUCCESS, name_of, tool_code
 from quartet_moveit.requests import cartesian_request, flange_at, move_goal
@@ -97,11 +98,12 @@ def register(server: ToolServer) -> None:
 
 async def _path(robot: Robot, group: str, goal: Pose3D) -> tuple[Message, float]:
     """Return MoveIt's straight path from where the arm is to `goal`, and the part of it that is possible, 0 to 1."""
-    response = await robot.link.call_service(
-        robot.file.services.compute_cartesian_path,
-        cartesian_request(robot, group, goal, MAX_STEP_M),
-        timeout_s=PLANNING_TIMEOUT_S,
-    )
+    async with gripper_among_things(robot):
+        response = await robot.link.call_service(
+            robot.file.services.compute_cartesian_path,
+            cartesian_request(robot, group, goal, MAX_STEP_M),
+            timeout_s=PLANNING_TIMEOUT_S,
+        )
     return response, float(response.get("fraction") or 0.0)
 
 

@@ -7,11 +7,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from quartet_contracts.tools.moveit import GraspState, GripperResult, MoveitCode, Release
 from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.arm import tool_pose_or_none
+from quartet_moveit.held_object import HeldObject
 from quartet_robot_link import (
     LATCHED,
     SENSOR,
@@ -28,6 +31,11 @@ Point = tuple[float, float, float]
 Place = tuple[Point, Point | None]
 """A point [m] in the base frame, and in the map frame where that is known."""
 
+Extent = Annotated[Finite, Field(gt=0, le=1)]
+ObjectSize = Annotated[
+    tuple[Extent, Extent, Extent],
+    Field(description="extent of the object between the fingers, across them, and up [m]"),
+]
 OPEN_SHARE = 0.9
 """An opened gripper is at least this part of its stroke wide."""
 WIDER_M = 0.002
@@ -50,13 +58,13 @@ class Reading:
     status: str | None
 
 
-def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functions
+def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a list of small functions
     """Add open_gripper, close_gripper and get_grasp_state."""
     robot, file = server.robot, server.robot.file.gripper
     releases: list[tuple[float, Place]] = []
     """The last release: time on the monotonic clock [s], place of the flange."""
 
-    async def grip_limits(tool: str, position: float, effort: float) -> None:
+    async def grip_limits(tool: str, position: float, effort: float, **_: object) -> None:
         low, high = sorted((file.open_position, file.closed_position))
         if not low <= position <= high:
             raise InvalidArgumentsError(
@@ -98,6 +106,7 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         get_grasp_state first), STOPPED (report it).
         """
         result = await command("open_gripper", position, effort)
+        await held.let_go(result)
         wanted = OPEN_SHARE * robot.file.gripper.width_at(position)
         if result.ok and result.width_m is not None and result.width_m < wanted:
             text = (
@@ -108,15 +117,20 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         return result
 
     @server.tool(moves="gripper", limits=partial(grip_limits, "close_gripper"))
-    async def close_gripper(position: Finite = file.closed_position, effort: Finite = file.effort) -> GripperResult:
+    async def close_gripper(
+        position: Finite = file.closed_position, effort: Finite = file.effort, object_size_m: ObjectSize | None = None
+    ) -> GripperResult:
         """Close the gripper on what is between its fingers.
 
         state says what came of it, from width and force: HOLDING, EMPTY when the fingers met nothing, or UNKNOWN when
         they only touch something (ok is true then: the gripper did what it was told; open it and try the grasp
-        again). position (open 0.0) and effort (N) may be left out. Failures: GRIPPER_FAILED, INVALID_PARAMETERS,
-        CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown: get_grasp_state first), STOPPED (report it).
+        again). position (open 0.0) and effort (N) may be left out. object_size_m: of the grasp pose; the arm's planner
+        then knows how large what is held is. Failures: GRIPPER_FAILED, INVALID_PARAMETERS, CANCELED, BUSY, TIMEOUT or
+        BRIDGE_UNAVAILABLE (outcome unknown: get_grasp_state first), STOPPED (report it).
         """
-        return await command("close_gripper", position, effort)
+        result = await command("close_gripper", position, effort)
+        await held.grasped(result, object_size_m)
+        return result
 
     @server.tool(read_only=True)
     async def get_grasp_state() -> GripperResult:
@@ -127,6 +141,7 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         Failures: TIMEOUT (the gripper's driver is silent), BRIDGE_UNAVAILABLE.
         """
         now = judge(robot, await read(robot))
+        await held.grasped(now)
         if not releases:
             return now
         at, (position, on_map) = releases[0]

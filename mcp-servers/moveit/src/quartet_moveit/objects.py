@@ -169,9 +169,14 @@ def register(server: ToolServer, operations: Operations) -> None:  # noqa: C901 
 
 
 async def apply(
-    robot: Robot, *, world: list[Message] | None = None, attached: list[Message] | None = None, **fields: Any
+    robot: Robot,
+    *,
+    world: list[Message] | None = None,
+    attached: list[Message] | None = None,
+    matrix: Message | None = None,
+    **fields: Any,
 ) -> None:
-    """Change MoveIt's planning scene.
+    """Change objects or the allowed collision matrix of MoveIt's planning scene.
 
     Raises ToolError ROS_ERROR with `fields`, CallTimeoutError, BridgeUnavailableError.
     """
@@ -180,12 +185,13 @@ async def apply(
         "robot_state": {"is_diff": True, "attached_collision_objects": attached or []},
         "world": {"collision_objects": world or []},
     }
+    if matrix is not None:
+        scene["allowed_collision_matrix"] = matrix
     answer = await robot.link.call_service(robot.file.services.apply_planning_scene, {"scene": scene})
     if not answer.get("success"):
         names = [item["id"] for item in world or []] + [item["object"]["id"] for item in attached or []]
-        raise ToolError(
-            f"MoveIt refused the change of {', '.join(names)}; its log says why", code=CommonCode.ROS_ERROR, **fields
-        )
+        what = ", ".join(names) or "the allowed collision matrix"
+        raise ToolError(f"MoveIt refused the change of {what}; its log says why", code=CommonCode.ROS_ERROR, **fields)
 
 
 async def scene_objects(robot: Robot) -> list[CollisionObject]:

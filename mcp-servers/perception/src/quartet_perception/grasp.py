@@ -10,7 +10,7 @@ from quartet_perception.errors import ObjectTooWideError
 from quartet_perception.estimate import Estimate
 from quartet_perception.hand_room import ROOM_M, HandRoom
 from quartet_perception.scene.view import View
-from quartet_site import Gripper, RobotFile
+from quartet_site import RobotFile
 
 OBLONG = 1.2
 """Long over short side from which the fingers close across the short axis."""
@@ -53,9 +53,9 @@ class Grasp:
     """A grasp in the base frame.
 
     x, y, z: of the tool flange [m]; yaw: direction in which the fingers close [rad]. width: of the object between
-    them [m]. tip_z: height of the fingertips. opening: how far the fingers are apart on the way down [m]. room: what
-    is left between a finger or the hand and the nearest thing then [m]; below zero it comes down on something. hidden:
-    share of the fingers' way down that the picture does not show.
+    them, length: across that [m]. tip_z: height of the fingertips. opening: how far the fingers are apart on the way
+    down [m]. room: what is left between a finger or the hand and the nearest thing then [m]; below zero it comes down
+    on something. hidden: share of the fingers' way down that the picture does not show.
     """
 
     x: float
@@ -63,6 +63,7 @@ class Grasp:
     z: float
     yaw: float
     width: float
+    length: float
     tip_z: float
     oriented: bool
     opening: float
@@ -85,12 +86,6 @@ def downward(yaw: float) -> tuple[float, float, float, float]:
     return (float(np.cos(yaw / 2)), float(np.sin(yaw / 2)), 0.0, 0.0)
 
 
-def grasp_depth(height: float, gripper: Gripper) -> float:
-    """Return how far below the top of an object of that height the finger tips go [m]."""
-    depth = min(height / 2 + gripper.tip_below_middle_m, height - gripper.tip_clearance_m, gripper.grasp_depth_m)
-    return float(np.clip(depth, 0.0, gripper.grasp_depth_m))
-
-
 def plan_grasp(
     view: View,
     seen: Estimate,
@@ -107,7 +102,7 @@ def plan_grasp(
     """
     gripper = robot.gripper
     stroke = gripper.stroke_m
-    tip_z = max(seen.top - grasp_depth(seen.height, gripper), seen.support + gripper.tip_clearance_m)
+    tip_z = max(seen.top - gripper.grasp_depth(seen.height), seen.support + gripper.tip_clearance_m)
     bearing = float(np.arctan2(seen.solid.y, seen.solid.x))
     oriented = seen.aspect >= OBLONG
     if oriented:
@@ -143,6 +138,7 @@ def plan_grasp(
                         tip_z + gripper.finger_offset_m,
                         hand_yaw,
                         width,
+                        float(np.ptp(outline @ [-axis[1], axis[0]])),
                         tip_z,
                         oriented,
                         opening,

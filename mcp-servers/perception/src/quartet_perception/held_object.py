@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from quartet_perception.catalogue import CatalogueEntry
-from quartet_perception.grasp import grasp_depth
 from quartet_perception.scene.colour import FULL, membership_table, quantised, white_balance
 from quartet_perception.scene.fit_quality import evaluate_fit
 from quartet_perception.scene.pose_fit import fit_pose
@@ -39,6 +38,9 @@ _DEPTH_ERROR_M, _WIDTH_ERROR_M = 0.016, 0.006
 A camera that hangs 3 mm and 0.3 degrees beside where it was meant to be sees a face at 0.3 m off by 3.4 mm (RMS), and
 the size is twice the distance of that face. The fingers know nothing of cameras.
 """
+_TOLD_ERROR = 0.7
+"""Share of the most that a size in the site file may be off at which the agreement has dropped to 1/e; at most it has
+dropped to an eighth."""
 _OPEN_SHARE = 0.95
 """Fingers that are apart by more than this share of their stroke hold nothing: the widest thing that is grasped leaves
 Gripper.side_clearance_m on both sides."""
@@ -133,14 +135,18 @@ def _agreement(entry: CatalogueEntry, depth_m: float, width_m: float | None) -> 
 
     depth_m: as the front face tells it. width_m: as the fingers do.
     """
-    sides = entry.appearance.size_m
+    sides, size_error = entry.appearance.size_m, entry.appearance.size_error
     if width_m is None:
-        return max(_near(depth_m, side, _DEPTH_ERROR_M) for side in sides)
-    pairs = permutations(sides, 2)
-    return max(_near(width_m, one, _WIDTH_ERROR_M) * _near(depth_m, other, _DEPTH_ERROR_M) for one, other in pairs)
+        return max(_near(depth_m, side, _DEPTH_ERROR_M, size_error) for side in sides)
+    return max(
+        _near(width_m, one, _WIDTH_ERROR_M, size_error) * _near(depth_m, other, _DEPTH_ERROR_M, size_error)
+        for one, other in permutations(sides, 2)
+    )
 
 
-def _near(measured: float, side: float, error: float) -> float:
+def _near(measured: float, side: float, error: float, size_error: float) -> float:
+    """Return how well a measurement with that error [m] fits a side that may be off by that share, 0 to 1."""
+    error = float(np.hypot(error, _TOLD_ERROR * size_error * side))
     return float(np.exp(-(((measured - side) / error) ** 2)))
 
 
@@ -174,7 +180,7 @@ def _hanging_fit(view: View, entry: CatalogueEntry, region: Mask, member: NDArra
     best = 0.0
     for solid in solids_of(entry.appearance):
         height = solid.size[2]
-        bottom = -(file.gripper.finger_offset_m + height - grasp_depth(height, file.gripper))
+        bottom = -(file.gripper.finger_offset_m + height - file.gripper.grasp_depth(height))
         for slip in _SLIPS_M:
             for posed in fit_pose(solid, points, bottom + slip, hand.origin):
                 best = max(best, evaluate_fit(hand, posed, region, member).score)
@@ -228,7 +234,7 @@ def _outline_overlap(view: View, entry: CatalogueEntry, member: Mask, file: Robo
 def _corners_in_hand(entry: CatalogueEntry, file: RobotFile) -> list[NDArray[np.float64]]:
     """Return the corners (8x3) of the box in the tool frame, for each side that the fingers may close across."""
     x, y, height = entry.appearance.size_m
-    top = file.gripper.finger_offset_m - grasp_depth(height, file.gripper)
+    top = file.gripper.finger_offset_m - file.gripper.grasp_depth(height)
     unit = np.array([[i, j, k] for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (0.0, 1.0)])
     sides = [(a, b) for a, b in dict.fromkeys(((x, y), (y, x))) if a < file.gripper.stroke_m]
     return [unit * (a, b, height) + (0.0, 0.0, top) for a, b in sides]

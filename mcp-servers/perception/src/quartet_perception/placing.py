@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from quartet_perception.errors import NoFreeSpaceError, TooFewPointsError
-from quartet_perception.grasp import grasp_depth
 from quartet_perception.hand_room import HAND_WIDER_M, camera_outline
 from quartet_perception.scene.view import Mask, View
 from quartet_perception.segmenters.base import SegmentedObject
@@ -79,7 +78,7 @@ class Placement:
 
 def hanging_m(object_height_m: float, robot: RobotFile) -> float:
     """Return the distance from the tool flange to the underside of an object held as grasp.py plans it [m]."""
-    return robot.gripper.finger_offset_m + object_height_m - grasp_depth(object_height_m, robot.gripper)
+    return robot.gripper.finger_offset_m + object_height_m - robot.gripper.grasp_depth(object_height_m)
 
 
 def on_surface(

@@ -66,7 +66,7 @@ async def _grasp(check: RequestContext, arm: CodedArm, arguments: PickArguments)
         assert pose.grasp_pose is not None
         assert pose.pre_grasp_pose is not None
         await arm.down(pose.grasp_pose, pose.pre_grasp_pose, pose.lift_min_fraction, what)
-        await arm.fingers("close_gripper")
+        await arm.fingers("close_gripper", object_size_m=pose.object_size_m)
         if (await arm.grasp()).state is GraspState.HOLDING:
             return pose
         opened = await arm.fingers("open_gripper")

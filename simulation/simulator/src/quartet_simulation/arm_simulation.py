@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import mujoco
 import numpy as np
 
 from quartet_simulation.arm.body import ArmBody
-from quartet_simulation.arm.collision import planning_model
+from quartet_simulation.arm.collision import CollisionWorld, Octree, own_points, planning_model
 from quartet_simulation.arm.driver import ArmDriver
 from quartet_simulation.arm.model import ArmModel, GripperModel
 from quartet_simulation.arm.objects import SceneObjects
+from quartet_simulation.arm.octomap import DepthView, Octomap
 from quartet_simulation.arm.scene import Scene
 from quartet_simulation.arm.trajectory import from_points
 from quartet_simulation.codes import MoveItCode
 from quartet_simulation.goal import Goal
 from quartet_simulation.gripper import GripperDriver
 from quartet_simulation.sensors import frames
-from quartet_simulation.sensors.calibration import Calibration, exact
+from quartet_simulation.sensors.calibration import CAMERAS, Calibration, exact
+from quartet_simulation.sensors.frame_tree import FrameTree
 
-OCTOMAP_REFILL = 5.0
-"""World time after which a cleared octomap has seen the objects again [s]."""
+FIXED_FRAME = "odom"
+"""Frame of the planning scene, in which what was seen and what clients added stays where it is."""
+OCTOMAP_PERIOD_S = 1.0
+"""World time between two pictures of a camera that enter the octomap while nobody plans [s]."""
 STILL = 0.02
 """Greatest joint speed of an arm at rest [rad/s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Picture:
+    """What a camera showed at a time [s], and the state of the world that it shows."""
+
+    key: tuple[float, bytes]
+    time: float
+    rgb: np.ndarray
+    depth: np.ndarray
 
 
 class ArmSimulation(ABC):
@@ -43,9 +57,12 @@ class ArmSimulation(ABC):
     def _equip_arm(self, physics: ArmBody, number: int = 0, prefix: str = "") -> None:
         """Make the controllers of arm and gripper; `number` and `prefix` say which robot of its world it is."""
         self._arm_body, self._number, self._prefix = physics, number, prefix
-        self._planning_model = self._scene_model = planning_model(physics.arm, self._planning_spec(), number=number)
-        self._scene_objects = SceneObjects()
-        self._octomap_cleared_at = -math.inf
+        self._planning_model = planning_model(physics.arm, self._planning_spec(), number=number)
+        self._allowed: frozenset[frozenset[str]] = frozenset()
+        self._octomap = Octomap()
+        self._pictures: dict[str, _Picture] = {}
+        self._mapped: dict[str, _Picture] = {}
+        self.set_scene_objects(SceneObjects())
         self._calibration: Calibration = exact(len(physics.arm.joints))
         self._gripper = GripperDriver(physics)
         self._arm = ArmDriver(physics)
@@ -150,20 +167,67 @@ class ArmSimulation(ABC):
 
     # --- planning ---------------------------------------------------------------------------------
     def snapshot(self) -> Scene:
-        """A Scene: an own copy of what planning needs, for use in another thread."""
-        cleared = self.time - self._octomap_cleared_at < OCTOMAP_REFILL
-        positions = self._arm_body.data.qpos.copy()
-        joints = [self._arm_body.model.joint(self._prefix + name).qposadr[0] for name in self.arm.joints]
-        positions[joints] += self._calibration.joints
+        """A Scene: an own copy of what planning needs, for use in another thread.
+
+        To be called in the thread that renders: the planner's octomap takes the pictures of this moment first.
+        """
+        for camera in CAMERAS:
+            self.render(camera)
+            self._map(camera)
+        tree = self.frame_tree()
+        base = tree.between(FIXED_FRAME, self.arm.base)
+        octree = Octree(self._octomap.voxels(), base @ np.linalg.inv(self.base_in_world()), self._allowed)
         return Scene(
             self.arm,
             self._scene_model,
-            positions,
-            self._arm_body.held_object(),
-            with_objects=not cleared,
+            self._believed(),
+            octree=octree,
+            points=self._moving_points,
             seed=self.seed,
             prefix=self._prefix,
         )
+
+    def _arm_qpos(self) -> list[int]:
+        return [int(self._arm_body.model.joint(self._prefix + name).qposadr[0]) for name in self.arm.joints]
+
+    def believed_joints(self) -> np.ndarray:
+        """Return the arm's joints where its encoders have them, without noise [rad], shape (J,)."""
+        return self._arm_body.data.qpos[self._arm_qpos()] + self._calibration.joints
+
+    def _believed(self) -> np.ndarray:
+        """Return qpos with the arm where its encoders have it."""
+        positions = self._arm_body.data.qpos.copy()
+        positions[self._arm_qpos()] = self.believed_joints()
+        return positions
+
+    def _map(self, camera: str) -> None:
+        """Enter the last picture of a camera into the octomap, unless it is there already."""
+        picture = self._pictures[camera]
+        if self._mapped.get(camera) is picture:
+            return
+        self._mapped[camera] = picture
+        tree, info = self.frame_tree(), self.camera_info(camera)
+        base = tree.between(FIXED_FRAME, self.arm.base)
+        self._octomap.centre_on(base[:3, 3])
+        shape = self._own_shape
+        shape.load(self._believed())
+        points = self._own_points.at(shape.moved()).reshape(-1, 3)
+        to_fixed = base @ np.linalg.inv(self.base_in_world())
+        view = DepthView(picture.depth, info["fx"], tree.between(FIXED_FRAME, info["frame"]))
+        self._octomap.integrate(view, points @ to_fixed[:3, :3].T + to_fixed[:3, 3])
+
+    def frame_tree(self) -> FrameTree:
+        """Return all frames of /tf and /tf_static as of now."""
+        return FrameTree([*self.static_transforms(), *self.transforms()])
+
+    @property
+    def allowed_contacts(self) -> frozenset[frozenset[str]]:
+        """Pairs of links, objects and OCTOMAP that may be in contact: the allowed collision matrix."""
+        return self._allowed
+
+    def allow_contacts(self, pairs: frozenset[frozenset[str]]) -> None:
+        """From now on these pairs may be in contact, and no others."""
+        self._allowed = pairs
 
     @property
     def scene_objects(self) -> SceneObjects:
@@ -176,23 +240,55 @@ class ArmSimulation(ABC):
         self._scene_model = self._planning_model
         if len(objects):
             self._scene_model = planning_model(self.arm, self._planning_spec(), objects, self._number)
+        self._own_points, self._moving_points = (
+            own_points(self._scene_model),
+            own_points(self._scene_model, moving=True),
+        )
+        self._own_shape = CollisionWorld(self.arm, self._scene_model, prefix=self._prefix)
+        # What is attached is no obstacle any more where the last pictures show it.
+        self._mapped.clear()
 
     @abstractmethod
     def base_in_world(self) -> np.ndarray:
         """Return the arm's base frame in the world, 4x4: what planning reckons with."""
 
     def clear_octomap(self) -> None:
-        """Forget movable obstacles of the planning scene until they are seen again (5 s of world time)."""
-        self._octomap_cleared_at = self.time
+        """Forget what was seen until it is seen again."""
+        self._octomap.clear()
+        self._mapped.clear()
+
+    def _forget_surroundings(self) -> None:
+        """Begin an episode: nothing was seen or added."""
+        self.clear_octomap()
+        self._pictures.clear()
+        self._allowed = frozenset()
+        self.set_scene_objects(SceneObjects())
 
     # --- sensors ----------------------------------------------------------------------------------
-    @abstractmethod
     def render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
         """Render the camera front, arm or overhead. To be called in the thread that made the first call.
 
         Returns:
-            Colour, uint8 HxWx3, and depth, float32 HxW [m], 0 where nothing returns.
+            Colour, uint8 HxWx3, and depth, float32 HxW [m], 0 where nothing returns. Read only.
         """
+        if camera not in CAMERAS:
+            return self._render(camera)
+        # A world in which nothing has moved looks as it did.
+        key = (self.time, self._arm_body.data.qpos.tobytes())
+        known = self._pictures.get(camera)
+        if known is None or known.key != key:
+            rgb, depth = self._render(camera)
+            for array in (rgb, depth):
+                array.setflags(write=False)
+            known = self._pictures[camera] = _Picture(key, self.time, rgb, depth)
+            mapped = self._mapped.get(camera)
+            if mapped is None or self.time - mapped.time >= OCTOMAP_PERIOD_S:
+                self._map(camera)
+        return known.rgb, known.depth
+
+    @abstractmethod
+    def _render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
+        """Render a camera, as `render` does."""
 
     @property
     @abstractmethod

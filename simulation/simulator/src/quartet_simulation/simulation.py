@@ -16,7 +16,6 @@ import numpy as np
 from quartet_simulation.arm.body import TICK
 from quartet_simulation.arm.collision import CollisionWorld
 from quartet_simulation.arm.kinematics import pose_matrix
-from quartet_simulation.arm.objects import SceneObjects
 from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.codes import NavCode
 from quartet_simulation.episode import Episode
@@ -162,8 +161,7 @@ class Simulation(ArmSimulation):
         self._remainder = 0.0
         for robot in self.robots:
             robot._costmap.clear()
-            robot.set_scene_objects(SceneObjects())
-            robot._octomap_cleared_at = -math.inf
+            robot._forget_surroundings()
         self._episode.begin(seed, scenario)
         self._people.begin(self._episode, seed, [robot._physics for robot in self.robots])
         self._events.begin(self._episode.changes, self._episode.present)
@@ -394,12 +392,7 @@ class Simulation(ArmSimulation):
         self._mark_obstacles()
 
     # --- sensors ----------------------------------------------------------------------------------
-    def render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
-        """Render the camera front, arm or overhead. To be called in the thread that made the first call.
-
-        Returns:
-            Colour, uint8 HxWx3, and depth, float32 HxW [m], 0 where nothing returns.
-        """
+    def _render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
         host, physics = self._host, self._physics
         if host._cameras is None:
             host._cameras = Cameras(physics.model, host._level)

@@ -155,6 +155,8 @@ class GraspPoseResult(ToolResult):
     """Least part of the straight way from grasp_pose to lift_pose after which the hand may move to the side, 0 to 1."""
     bounding_box: BoundingBox | None = None
     object_height_m: Metres | None = None
+    object_size_m: tuple[Metres, Metres, Metres] | None = None
+    """Extent between the fingers, across them, and up."""
     grasp_width_m: Metres | None = None
     num_points: int = 0
     gripper_offset_m: Metres = 0.0

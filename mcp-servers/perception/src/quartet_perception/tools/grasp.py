@@ -42,10 +42,11 @@ def add_grasp_tool(server: ToolServer, perceiver: Perceiver) -> None:
         pre_grasp_pose (go there first), grasp_pose (then straight down to it and close) and lift_pose (then straight
         up) are poses of the tool flange in the base frame, pointing down; use them as they are. Under a board or near
         the end of its reach the arm does not get as high: pass pre_grasp_lower_by_m as lower_by_m of plan_and_execute
-        and lift_min_fraction as min_fraction of plan_cartesian_path. object_height_m is what the place agent needs
-        later. If reachable is false, do not move the arm: the base must come nearer first (distance_m says how far the
-        object is). NO_OBJECTS_FOUND: try the other camera or drive nearer. TOO_FEW_POINTS: seen without depth, look
-        from elsewhere. UNKNOWN_OBJECT: not in the catalogue. UNKNOWN_OBJECT_ID: go on with the name.
+        and lift_min_fraction as min_fraction of plan_cartesian_path. object_size_m is for close_gripper,
+        object_height_m is what the place agent needs later. If reachable is false, do not move the arm: the base must
+        come nearer first (distance_m says how far the object is). NO_OBJECTS_FOUND: try the other camera or drive
+        nearer. TOO_FEW_POINTS: seen without depth, look from elsewhere. UNKNOWN_OBJECT: not in the catalogue.
+        UNKNOWN_OBJECT_ID: go on with the name.
 
         Where something stands close, open_position is the position for open_gripper with which the fingers pass. If
         look_again is true, that is not sure as seen from here: from pre_grasp_pose ask once more with camera 'arm' and
@@ -125,6 +126,7 @@ def _result(
             minimum=(float(low[0]), float(low[1]), seen.support), maximum=(float(high[0]), float(high[1]), seen.top)
         ),
         object_height_m=seen.height,
+        object_size_m=(grasp.width, grasp.length, seen.height),
         grasp_width_m=grasp.width,
         num_points=len(seen.points),
         gripper_offset_m=gripper.finger_offset_m,

@@ -11,7 +11,7 @@ from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.perception import CameraName, PlacingPoseResult
 from quartet_perception.catalogue import OBJECTS
 from quartet_perception.errors import NotAPlaceError, PerceptionError, UnknownObjectError
-from quartet_perception.grasp import OBLONG, clearance, downward, grasp_depth
+from quartet_perception.grasp import OBLONG, clearance, downward
 from quartet_perception.object_query import PLACING_POSE, ObjectQuery, id_scope, kinds_of_names
 from quartet_perception.perceiver import Perceiver
 from quartet_perception.placing import ORDINARY, Footprint, Placement, into_container, on_floor, on_surface
@@ -155,7 +155,7 @@ def _result(
     orientation = downward(drop.yaw)
     above = perceiver.file.manipulation.pre_place_height_m if top_clearance_m is None else top_clearance_m
     place = Pose3D(frame_id=frame, position=(drop.x, drop.y, drop.z), orientation=orientation)
-    room = clearance(grasp_depth(object_height_m, perceiver.file.gripper), above)
+    room = clearance(perceiver.file.gripper.grasp_depth(object_height_m), above)
     higher = replace(drop, z=drop.z + above)
     notes = [f"{mode} '{name}', {drop.distance:.2f} m away"]
     if drop.note:

@@ -75,7 +75,7 @@ def _grasp(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:
             talk, pose.get("grasp_pose"), pose.get("pre_grasp_pose"), pose.get("lift_min_fraction"), "Straight down."
         )
         yield from _motion(talk, down)
-        final((yield Call(CLOSE, talk.fit(CLOSE))), CLOSE)
+        final((yield Call(CLOSE, talk.fit(CLOSE, object_size_m=pose.get("object_size_m")))), CLOSE)
         if (yield from grasp_state(talk)).get("state") == "HOLDING":
             return pose
         opened = yield from gripper(talk, OPEN)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from typing import Literal
 
 import mujoco
 import numpy as np
 
+from quartet_simulation.arm.body_points import BodyPoints
 from quartet_simulation.arm.model import ArmModel
 from quartet_simulation.arm.objects import SceneObjects, name_in
+from quartet_simulation.arm.octomap import Voxels
 from quartet_simulation.names import OBJECT_GROUP, body_name, is_person, number_of, prefix_of
 from quartet_simulation.robot.parts import GROUP as ROBOT_GROUP
 
@@ -24,6 +27,19 @@ that drive towards each other stop within it, after both have seen it."""
 MEASURED_WITHIN = 0.25
 """Up to this far around a moving base distances are measured [m]."""
 Mode = Literal["arm", "base"]
+OCTOMAP = "<octomap>"
+"""MoveIt's name for all that the sensors see."""
+
+
+@dataclass(frozen=True)
+class Octree:
+    """What an arm's planner knows of its surroundings: voxels in a frame of their own."""
+
+    voxels: Voxels
+    from_world: np.ndarray
+    """Transforms points of the world into the voxels' frame, 4x4."""
+    allowed: frozenset[frozenset[str]] = frozenset()
+    """Pairs of links, objects and OCTOMAP that may be in contact."""
 
 
 def planning_model(
@@ -31,8 +47,7 @@ def planning_model(
 ) -> mujoco.MjModel:
     """A world with collision masks for planning in place of those for physics, and what clients added to it.
 
-    `spec` is changed. For the arm of robot `number` in it; the others are obstacles, which clearing the octomap does
-    not remove.
+    `spec` is changed. For the arm of robot `number` in it; the others are obstacles, which tell where they are.
     """
     prefix = prefix_of(number)
     spec.option.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SLEEP)
@@ -55,10 +70,29 @@ def planning_model(
     return spec.compile()
 
 
-class CollisionWorld:
-    """One thread's own copy of the planning world. `qpos` has the layout of the physical model's."""
+def own_points(model: mujoco.MjModel, *, moving: bool = False) -> BodyPoints:
+    """Return points all over the robot of a planning model and what is attached to it, or over what moves of it."""
+    kinds = (ARM, FINGER, HELD) if moving else (BODY, ARM, FINGER, HELD)
+    return BodyPoints(model, [geom for geom in range(model.ngeom) if int(model.geom_contype[geom]) in kinds])
 
-    def __init__(self, arm: ArmModel, model: mujoco.MjModel, mode: Mode = "arm", prefix: str = "") -> None:
+
+class CollisionWorld:
+    """One thread's own copy of the planning world. `qpos` has the layout of the physical model's.
+
+    The arm meets itself, other robots, what clients added and what is in an `octree`; the base meets the world.
+    `points` are all over what moves of the robot, computed where it is left out.
+    """
+
+    def __init__(
+        self,
+        arm: ArmModel,
+        model: mujoco.MjModel,
+        mode: Mode = "arm",
+        prefix: str = "",
+        *,
+        octree: Octree | None = None,
+        points: BodyPoints | None = None,
+    ) -> None:
         self.model = copy.copy(model)
         self.data = mujoco.MjData(self.model)
         self.mode = mode
@@ -74,7 +108,12 @@ class CollisionWorld:
         self._held_adr = -1
         self._kept = model.geom_margin.copy()
         """Distance that each geom keeps from others [m]."""
-        if mode == "base":
+        self._octree, self._points = octree, points
+        if octree is not None and points is None:
+            self._points = own_points(model, moving=True)
+        if mode == "arm":
+            self._forget_world()
+        else:
             robots = (self.model.geom_group == ROBOT_GROUP) & (self.model.geom_contype != 0)
             others = robots & (self.model.geom_contype == STATIC)
             robot = robots & ~others
@@ -88,10 +127,12 @@ class CollisionWorld:
         """Take over a state of the world."""
         self.data.qpos[:] = qpos
 
-    def ignore_objects(self) -> None:
-        """Movable things stop being obstacles (an empty octomap)."""
-        free = self.model.geom_contype == OBJECT
-        self.model.geom_contype[free] = 0
+    def _forget_world(self) -> None:
+        """The planner of an arm does not know where furniture, things and people truly are."""
+        model = self.model
+        added = np.array([name_in(model.geom(geom).name) is not None for geom in range(model.ngeom)])
+        robots = model.geom_group == ROBOT_GROUP
+        model.geom_contype[~added & ~robots] = 0
         self._masks_changed()
 
     def _masks_changed(self) -> None:
@@ -106,6 +147,11 @@ class CollisionWorld:
         model.body_margin[:] = 0
         np.maximum.at(model.body_margin, model.geom_bodyid, model.geom_margin)
 
+    def moved(self) -> mujoco.MjData:
+        """Return the data of the present state, kinematics computed."""
+        mujoco.mj_kinematics(self.model, self.data)
+        return self.data
+
     def attach(self, name: str | None) -> None:
         """From now on `name` moves with the hand, as it lies in it in the loaded state."""
         if name == self._held:
@@ -116,7 +162,7 @@ class CollisionWorld:
             self._mask(self._held, OBJECT, 0)
         self._held = name
         if name is not None:
-            self._mask(name, HELD, STATIC | OBJECT | (BODY if self.mode == "arm" else 0))
+            self._mask(name, HELD, STATIC | OBJECT)
             self._remember_grasp(name)
 
     def _mask(self, name: str, contype: int, conaffinity: int) -> None:
@@ -151,7 +197,7 @@ class CollisionWorld:
 
     def colliding(self) -> bool:
         """Does the robot, or what it holds, touch something in the present state by more than `slack`?"""
-        return bool(self._touches(first=True))
+        return bool(self._touches(first=True)) or bool(self._in_voxels())
 
     def contacts(self) -> list[tuple[str, str]]:
         """Names of what touches what (geom or object names)."""
@@ -161,9 +207,22 @@ class CollisionWorld:
         """Return what touches what and how deep [m].
 
         Links of the robot and added objects go by name; everything else is "<octomap>", since that is how a planner
-        knows what the sensors see.
+        knows what the sensors see. How deep something is in a voxel is not known: 0.
         """
-        return [(self._public(a), self._public(b), max(0.0, -distance)) for a, b, distance, _ in self._touches()]
+        found = [(self._public(a), self._public(b), max(0.0, -distance)) for a, b, distance, _ in self._touches()]
+        return [*found, *((link, OCTOMAP, 0.0) for link in self._in_voxels())]
+
+    def _in_voxels(self) -> list[str]:
+        """Links and attached objects that are in an occupied voxel, as of the last kinematics."""
+        octree, points = self._octree, self._points
+        if octree is None or points is None or not len(points.geoms):
+            return []
+        turn, shift = octree.from_world[:3, :3], octree.from_world[:3, 3]
+        meets = octree.voxels.at(points.at(self.data) @ turn.T + shift).any(axis=1)
+        if not meets.any():
+            return []
+        names = dict.fromkeys(self._public(int(geom)) for geom in points.geoms[meets])
+        return [name for name in names if frozenset((name, OCTOMAP)) not in octree.allowed]
 
     def _public(self, geom: int) -> str:
         added = name_in(self.model.geom(geom).name)
@@ -171,7 +230,7 @@ class CollisionWorld:
             return added
         if int(self.model.geom_contype[geom]) in (BODY, ARM, FINGER):
             return self.model.body(int(self.model.geom_bodyid[geom])).name.removeprefix(self._prefix)
-        return "<octomap>"
+        return OCTOMAP
 
     def added_contact(self) -> str | None:
         """The added object that the present state touches first, None when it touches none."""
@@ -189,16 +248,20 @@ class CollisionWorld:
         return min((distance - kept for _, _, distance, kept in self._near()), default=MEASURED_WITHIN)
 
     def kind_of_contact(self) -> str:
-        """Return what the present state touches first: "static", "object" or "self"; "static" if nothing."""
+        """Return what the present state touches first: "static", "object", "self" or "seen" (also if nothing)."""
         for a, b, _, _ in self._touches():
             types = {int(self.model.geom_contype[geom]) for geom in (a, b)}
             return "object" if OBJECT in types else "static" if STATIC in types else "self"
-        return "static"
+        return "seen"
 
     def _touches(self, first: bool = False) -> list[tuple[int, int, float, float]]:
         """Contacts that count: two geoms, their distance [m], negative when they overlap, and the one they keep."""
-        found = [one for one in self._near() if one[2] < one[3]]
+        found = [one for one in self._near() if one[2] < one[3] and not self._may_touch(one[0], one[1])]
         return found[:1] if first else found
+
+    def _may_touch(self, one: int, other: int) -> bool:
+        allowed = () if self._octree is None else self._octree.allowed
+        return bool(allowed) and frozenset((self._public(one), self._public(other))) in allowed
 
     def _near(self) -> list[tuple[int, int, float, float]]:
         """Return the pairs of geoms whose distance was measured, as `_touches` does."""

@@ -10,7 +10,8 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.arm import planning
-from quartet_simulation.arm.collision import CollisionWorld
+from quartet_simulation.arm.body_points import BodyPoints
+from quartet_simulation.arm.collision import CollisionWorld, Octree
 from quartet_simulation.arm.model import ArmModel
 from quartet_simulation.arm.trajectory import Trajectory, time_path
 from quartet_simulation.codes import MoveItCode
@@ -48,21 +49,16 @@ class Scene:
         arm: ArmModel,
         model: mujoco.MjModel,
         qpos: np.ndarray,
-        held: str | None,
         *,
-        with_objects: bool = True,
+        octree: Octree | None = None,
+        points: BodyPoints | None = None,
         seed: int = 0,
         prefix: str = "",
     ) -> None:
         self.arm = arm
-        self._world = CollisionWorld(arm, model, "arm", prefix)
+        self._world = CollisionWorld(arm, model, "arm", prefix, octree=octree, points=points)
         self._world.load(qpos)
-        self._world.attach(held)
-        if not with_objects:
-            self._world.ignore_objects()
         self.seed = seed
-        self.held = held is not None
-        """Whether the gripper holds an object; never which."""
         self.positions = qpos[self._world.arm_qpos].copy()
         """Arm joints at the time of the snapshot [rad]."""
 
@@ -195,7 +191,12 @@ class Scene:
         return None
 
     def _collision_text(self, what: str) -> str:
-        kinds = {"static": "the surroundings", "object": "a movable object", "self": "the robot itself"}
+        kinds = {
+            "static": "another robot",
+            "object": "a movable object",
+            "self": "the robot itself",
+            "seen": "what the cameras see",
+        }
         added = self._world.added_contact()
         touched = kinds[self._world.kind_of_contact()] if added is None else f"the added object '{added}'"
         return f"the {what} state is in collision with {touched}"

@@ -134,6 +134,9 @@ def _names(file: RobotFile, kind: ArmKind) -> Iterator[Fault]:
         )
     if file.gripper.joint != hand.joint:
         yield ("gripper", "joint"), f"{what} has no finger joint '{file.gripper.joint}'; valid: {hand.joint}"
+    valid = (*arm.hand, *arm.fingers)
+    if unknown := [name for name in file.gripper.links if name not in valid]:
+        yield ("gripper", "links"), f"{what} has no link '{unknown[0]}'; valid: {', '.join(valid)}"
     if file.actions.gripper != hand.action:
         yield ("actions", "gripper"), f"{what} has no gripper at '{file.actions.gripper}'; valid: {hand.action}"
 

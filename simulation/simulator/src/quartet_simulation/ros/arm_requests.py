@@ -14,9 +14,10 @@ from quartet_simulation.arm.scene import Plan, Scene
 from quartet_simulation.arm.trajectory import Trajectory
 from quartet_simulation.codes import MoveItCode
 from quartet_simulation.errors import RequestError, UnknownFrameError, UnknownNameError
-from quartet_simulation.ros.frames import FrameTree, from_pose, matrix
+from quartet_simulation.ros.frames import from_pose
 from quartet_simulation.ros.messages import header, seconds, stamp
 from quartet_simulation.ros.types import Message
+from quartet_simulation.sensors.frame_tree import FrameTree, matrix
 
 DEFAULT_PLANNING_TIME_S = 5.0
 FARTHEST_M = 100.0

@@ -58,7 +58,7 @@ class Docking:
                 return _failed(DockCode.DOCK_NOT_IN_DB, f"no dock '{request['dock_id'][:40]}'; valid: {known}")
         else:
             try:
-                tree = await self._world.call(frames.tree)
+                tree = await self._world.call(lambda sim: sim.frame_tree())
                 stamped = request["dock_pose"]
                 found = frames.to_pose(
                     tree.between("map", stamped["header"]["frame_id"] or "map") @ frames.from_pose(stamped["pose"])

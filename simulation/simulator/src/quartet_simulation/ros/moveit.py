@@ -66,7 +66,7 @@ class MoveIt:
     # --- helpers --------------------------------------------------------------------------------------
     async def _snapshot(self) -> Snapshot:
         def take(sim: ArmSimulation) -> Snapshot:
-            return Snapshot(sim.snapshot(), frames.tree(sim), sim.time)
+            return Snapshot(sim.snapshot(), sim.frame_tree(), sim.time)
 
         return await self._world.call(take)
 
@@ -237,17 +237,17 @@ class MoveIt:
         return {"valid": not contacts, "contacts": contacts}
 
     async def _get_planning_scene(self, request: Message) -> Message:
-        snapshot = await self._snapshot()
+        joints, at = await self._world.call(lambda sim: (sim.believed_joints(), sim.time))
         components = request["components"]["components"]
         world, attached = await self._world.call(lambda sim: planning_scene.describe(sim, components))
-        state = robot_state(self._arm, snapshot.scene.positions, snapshot.time) | {
-            "attached_collision_objects": attached
-        }
+        matrix = await self._world.call(lambda sim: planning_scene.matrix(sim, components))
+        state = robot_state(self._arm, joints, at) | {"attached_collision_objects": attached}
         return {
             "scene": {
                 "name": "simulation",
-                "robot_state": state | {"attached_collision_objects": attached},
+                "robot_state": state,
                 "robot_model_name": self._arm.robot,
+                "allowed_collision_matrix": matrix,
                 "world": {"collision_objects": world},
             }
         }

@@ -126,7 +126,7 @@ class Navigation:
         """x, y, yaw of a PoseStamped in map. Raises UnknownFrameError, ValueError."""
         pose, frame = frames.from_pose(stamped["pose"]), stamped["header"]["frame_id"]
         if frame != "map":
-            tree = await self._world.call(frames.tree)
+            tree = await self._world.call(lambda sim: sim.frame_tree())
             pose = tree.between("map", frame) @ pose
         found = frames.to_pose(pose)
         return found["position"]["x"], found["position"]["y"], yaw_of(found["orientation"])

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from quartet_simulation.arm.collision import OCTOMAP
 from quartet_simulation.arm.objects import Kind, SceneObject, SceneObjects, Solid
-from quartet_simulation.arm_simulation import ArmSimulation
+from quartet_simulation.arm_simulation import FIXED_FRAME, ArmSimulation
 from quartet_simulation.errors import SceneObjectError, UnknownFrameError
 from quartet_simulation.ros import frames
 from quartet_simulation.ros.messages import header
 from quartet_simulation.ros.types import Message
 
-PLANNING_FRAME = "odom"
 ADD, REMOVE, APPEND, MOVE = range(4)
 """Operations of moveit_msgs/msg/CollisionObject."""
 OPERATIONS = ("ADD", "REMOVE", "APPEND", "MOVE")
-ATTACHED, NAMES, GEOMETRY = 4, 8, 16
+ATTACHED, NAMES, GEOMETRY, MATRIX = 4, 8, 16, 128
 """Components of moveit_msgs/msg/PlanningSceneComponents; 0 asks for all."""
 TO_SHAPE: dict[int, Kind] = {1: "box", 2: "sphere", 3: "cylinder"}
 FROM_SHAPE = {name: number for number, name in TO_SHAPE.items()}
@@ -40,10 +40,40 @@ def apply(sim: ArmSimulation, scene: Message) -> str | None:
             objects = _change_world(objects, message, places)
         for message in attached:
             objects = _change_attached(objects, message, places)
+        allowed = _allowed(scene["allowed_collision_matrix"])
     except (SceneObjectError, UnknownFrameError, ValueError) as error:
         return str(error)
-    sim.set_scene_objects(objects)
+    if objects is not sim.scene_objects:
+        sim.set_scene_objects(objects)
+    if allowed is not None:
+        sim.allow_contacts(allowed)
     return None
+
+
+def matrix(sim: ArmSimulation, components: int) -> Message:
+    """Return the allowed collision matrix as far as `components` asks for it."""
+    if components and not components & MATRIX:
+        return {}
+    arm, allowed = sim.arm, sim.allowed_contacts
+    own = (arm.base, arm.mount, *arm.hand, *arm.fingers, *(item.name for item in sim.scene_objects), OCTOMAP)
+    names = list(dict.fromkeys([*own, *sorted(name for pair in allowed for name in pair)]))
+    rows = [[frozenset((one, other)) in allowed for other in names] for one in names]
+    return {"entry_names": names, "entry_values": [{"enabled": row} for row in rows]}
+
+
+def _allowed(message: Message) -> frozenset[frozenset[str]] | None:
+    """Pairs that an allowed collision matrix allows; None where it is empty, which changes nothing."""
+    names, rows = message["entry_names"], [row["enabled"] for row in message["entry_values"]]
+    if not names:
+        return None
+    if len(rows) != len(names) or any(len(row) != len(names) for row in rows):
+        raise ValueError(f"the allowed collision matrix has {len(names)} names and needs as many rows and columns")
+    return frozenset(
+        frozenset((one, other))
+        for one, row in zip(names, rows, strict=True)
+        for other, enabled in zip(names, row, strict=True)
+        if enabled and one != other
+    )
 
 
 def describe(sim: ArmSimulation, components: int) -> tuple[list[Message], list[Message]]:
@@ -57,7 +87,7 @@ def describe(sim: ArmSimulation, components: int) -> tuple[list[Message], list[M
                 {"link_name": sim.arm.tool, "object": _message(item, sim.arm.tool, item.pose, sim.time), "weight": 1.0}
             )
         elif not item.attached and (not components or components & GEOMETRY):
-            world.append(_message(item, PLANNING_FRAME, places.told(item.pose), sim.time))
+            world.append(_message(item, FIXED_FRAME, places.told(item.pose), sim.time))
         elif not item.attached and components & NAMES:
             world.append({"id": item.name})
     return world, held
@@ -68,8 +98,8 @@ class _Places:
 
     def __init__(self, sim: ArmSimulation) -> None:
         self.arm = sim.arm
-        self._tree, self._base = frames.tree(sim), sim.base_in_world()
-        self.tool = self._base @ sim.snapshot().fk()
+        self._tree, self._base = sim.frame_tree(), sim.base_in_world()
+        self.tool = self._base @ sim.arm.forward(sim.believed_joints())
 
     def of(self, frame: str) -> np.ndarray:
         """Raises UnknownFrameError."""
@@ -77,7 +107,7 @@ class _Places:
 
     def told(self, pose: np.ndarray) -> np.ndarray:
         """Return a pose of the world in the planning frame."""
-        return np.linalg.inv(self.of(PLANNING_FRAME)) @ pose
+        return np.linalg.inv(self.of(FIXED_FRAME)) @ pose
 
 
 def _change_world(objects: SceneObjects, message: Message, places: _Places) -> SceneObjects:

@@ -93,8 +93,7 @@ class TableSimulation(ArmSimulation):
         pose[:2, 3] = FOOT[:2]
         return pose
 
-    def render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
-        """Render the camera front, arm or overhead: colour, uint8 HxWx3, and depth, float32 HxW [m], 0: no return."""
+    def _render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
         if self._cameras is None:
             self._cameras = Cameras(self._body.model, self._level)
         return self._cameras.render(camera, self._body.data, self.seed, self.time, (1.0, 1.0, 1.0))
