@@ -22,6 +22,9 @@ demo: setup ## Start everything, let the robot do the main job once, show what h
 check: setup ## Check style, types and import rules and run the unit tests, in under 90 s
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint unit
 
+# The tests run side by side, and a calculation that is spread over the same cores takes longer.
+unit test test-long: export OPENBLAS_NUM_THREADS := 1
+
 unit: setup
 	@$(BIN)/python -m pytest -n 2 -q -m "not long" $(PYTEST_ARGS) tests/unit
 

@@ -156,6 +156,12 @@ MESSAGES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def schemas():
+    """All of them, which take half a second to make."""
+    return json_schemas()
+
+
 def names(messages):
     return [f"{type(m).__name__}-{getattr(getattr(m, 'event', None), 'kind', n)}" for n, m in enumerate(messages)]
 
@@ -168,19 +174,17 @@ def test_a_message_comes_back_as_it_was(message):
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=names(MESSAGES))
-def test_a_message_fits_its_published_schema(message):
-    schema = json_schemas()[type(message).__name__]
-    jsonschema.validate(json.loads(encode(message)), schema)
+def test_a_message_fits_its_published_schema(message, schemas):
+    jsonschema.validate(json.loads(encode(message)), schemas[type(message).__name__])
 
 
-def test_every_kind_of_event_is_tested():
+def test_every_kind_of_event_is_tested(schemas):
     kinds = {h.kind for h in HAPPENINGS}
-    schema = json_schemas()["JournalEvent"]
+    schema = schemas["JournalEvent"]
     assert kinds == set(schema["properties"]["event"]["discriminator"]["mapping"])
 
 
-def test_the_schemas_name_messages_and_tool_results():
-    schemas = json_schemas()
+def test_the_schemas_name_messages_and_tool_results(schemas):
     assert {"Task", "SkillRequest", "PickArguments", "PickReport", "ArmResult", "DetectResult"} <= set(schemas)
     for schema in schemas.values():
         jsonschema.Draft202012Validator.check_schema(schema)

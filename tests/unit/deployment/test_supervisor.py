@@ -14,6 +14,8 @@ import httpx2
 import psutil
 import pytest
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from quartet_contracts import TaskSubmission
 from quartet_deployment import (
@@ -217,7 +219,9 @@ def test_redis_has_a_limit_of_memory_and_of_values(tmp_path: Path) -> None:
             end = time.monotonic() + 60
             while not redis_answers(at.ports["redis"], "admin", password) and time.monotonic() < end:
                 time.sleep(0.05)
-            with redis.Redis(port=at.ports["redis"], username="admin", password=password) as client:
+            # Without the client's own retries: each sends again what is refused, later and later.
+            retry, port = Retry(NoBackoff(), 0), at.ports["redis"]
+            with redis.Redis(port=port, username="admin", password=password, retry=retry) as client:
                 assert int(client.config_get("maxmemory")["maxmemory"]) > 0
                 with pytest.raises((redis.ResponseError, redis.ConnectionError)):
                     client.set("large", b"x" * (17 * 1024 * 1024))

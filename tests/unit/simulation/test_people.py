@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from quartet_simulation.codes import NavCode
@@ -149,6 +150,22 @@ def ways_are_open(sim: Simulation, *spots: tuple[float, float]) -> bool:
     people._driven.clear()
     people._driven.mark({f"person {number}": (*spot, PERSON_MARK) for number, spot in enumerate(spots)})
     return all(planner.plan(entries[0], entry) is not None for entry in entries[1:])
+
+
+def test_what_is_reached_is_what_a_way_is_planned_to(inhabited):
+    inhabited.reset(None, 0)
+    floor, world = inhabited._people._driven, inhabited.world
+    floor.clear()
+    floor.mark({f"person {name}": (*at, 1.0) for name, at in list(world.doors.items())[:2]})
+    planner, start = PathPlanner(floor), world.areas[0].entry[:2]
+    x0, y0, x1, y1 = world.bounds
+    told = [
+        (planner.reaches(start, (x, y)), planner.plan(start, (x, y)) is not None)
+        for x in np.arange(x0 - 0.5, x1 + 0.5, 0.8)
+        for y in np.arange(y0 - 0.5, y1 + 0.5, 0.8)
+    ]
+    assert {reached for reached, _ in told} == {True, False}
+    assert all(reached == planned for reached, planned in told)
 
 
 @pytest.fixture

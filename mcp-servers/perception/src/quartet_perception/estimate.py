@@ -63,8 +63,8 @@ def estimate(view: View, found: SegmentedObject) -> Estimate:
             "needed); look from another place or with the other camera"
         )
     solid = found.solid or box_from_points(points, found.support_z)
-    if not found.refined and found.solid and found.entry and found.region is not None and found.member is not None:
-        solid = refine(view, found.solid, found.region, found.member, found.entry.appearance.size_error)
+    if not found.refined and found.solid and found.entry and found.region is not None:
+        solid = refine(view, found.solid, found.region, found.entry.appearance.size_error)
     support = found.support_z if found.support_z is not None else solid.z
     return Estimate(
         solid=solid,

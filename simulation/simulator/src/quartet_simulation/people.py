@@ -205,9 +205,7 @@ class People:
             spots = [spot for spot in free if area_at(world, *spot) == area.name]
             self._floor.clear()
             reached = (
-                spots[one]
-                for one in rng.permutation(len(spots))
-                if self._planner.plan(area.entry[:2], spots[one]) is not None
+                spots[one] for one in rng.permutation(len(spots)) if self._planner.reaches(area.entry[:2], spots[one])
             )
             stops += self._passable(reached, count=1)
             if len(stops) == STOPS:
@@ -264,7 +262,7 @@ class People:
         planner = PathPlanner(self._driven)
         self._driven.clear()
         self._driven.mark({f"{PERSON}{number}": (*spot, PERSON_MARK) for number, spot in enumerate(spots)})
-        return all(planner.plan(entries[0], entry) is not None for entry in entries[1:])
+        return all(planner.reaches(entries[0], entry) for entry in entries[1:])
 
 
 def _turn_to_next(person: _Person) -> None:

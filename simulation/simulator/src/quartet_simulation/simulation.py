@@ -177,7 +177,7 @@ class Simulation(ArmSimulation):
             return areas
         floor = Costmap(self.world, self._physics.model, self._physics.data, self._robot_build.base.width / 2)
         planner, start = PathPlanner(floor), self._physics.base_pose()[:2]
-        return [area.name for area in self.world.areas if planner.plan(start, area.entry[:2]) is not None]
+        return [area.name for area in self.world.areas if planner.reaches(start, area.entry[:2])]
 
     def _planning_spec(self) -> mujoco.MjSpec:
         return make_spec(self.world, textures=False, robots=self._count, build=self._robot_build)

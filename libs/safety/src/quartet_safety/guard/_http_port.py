@@ -33,6 +33,8 @@ IDLE_S = 120.0
 MOST_CONNECTIONS = 64
 """Beyond it the connection that is open for longest is closed, first one that has shown no token: a flood of open
 connections uses up threads and files, and must not keep a stop out."""
+_CLOSES_WITHIN_S = 0.1
+"""The server looks so often whether it is to end [s]."""
 DEFAULT_REASON = "stopped over HTTP"
 TOKEN, TOKEN_FILE = "QUARTET_GUARD_TOKEN", "QUARTET_GUARD_TOKEN_FILE"
 ROUTES = {"/stop": "POST", "/reset": "POST", "/state": "GET"}
@@ -116,7 +118,9 @@ class GuardPort:
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         handler = type("Handler", (_Handler,), {"controls": controls, "tokens": staticmethod(tokens)})
         self._server = _Server(listener, handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, name="guard-port", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(_CLOSES_WITHIN_S,), name="guard-port", daemon=True
+        )
 
     def open(self) -> None:
         """Begin to answer."""

@@ -1,6 +1,7 @@
 """Fit quality: how well a posed solid explains a picture, by what the camera should then have seen."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +86,7 @@ class _Rendering:
     leave: Array
     rise: Array
 
-    @property
+    @cached_property
     def hit(self) -> Mask:
         return np.isfinite(self.enter)
 
@@ -96,8 +97,8 @@ class _Comparison:
 
     hit: the solid covers the pixel. known: the picture has depth there. region: the pixel is thought to be the object.
     match: the depths agree. through: the camera looks through where the solid should be. before: something nearer.
-    near: within a pixel or two of the solid. error: depth seen minus expected [m], within `tolerance` for a match.
-    reach: depth up to which a return is still the solid's (into the opening of a hollow one).
+    error: depth seen minus expected [m], within `tolerance` for a match. reach: depth up to which a return is still the
+    solid's (into the opening of a hollow one). small: the rendering has every pixel. rise: as in the rendering.
     """
 
     hit: Mask
@@ -107,15 +108,27 @@ class _Comparison:
     match: Mask
     through: Mask
     before: Mask
-    near: Mask
     error: Array
     reach: Array
     noise: float
     tolerance: float
-    height: Array
-    """Height of what is seen [m], base frame."""
+    small: bool
+    rise: Array
+    origin: NDArray[np.float32]
+    """Of the camera, base frame [m]."""
 
-    @property
+    @cached_property
+    def near(self) -> Mask:
+        """Pixels within one or two of the solid."""
+        once = _dilate(self.hit)
+        return _dilate(once) if self.small else once
+
+    @cached_property
+    def height(self) -> Array:
+        """Height of what is seen [m], base frame."""
+        return self.origin[2] + self.seen * self.rise
+
+    @cached_property
     def bulge(self) -> Mask:
         """Pixels of the region where the solid should be, but nearer: they belong to something larger or elsewhere."""
         return self.before & self.region
@@ -169,6 +182,17 @@ def evaluate_fit(
     )
 
 
+def fit_cost(view: View, posed: PosedSolid, region: Mask) -> float:
+    """Return the cost of `evaluate_fit` alone, for a search: in half of the time."""
+    rendering = _render(view, posed)
+    if rendering is None:
+        return np.inf
+    c = _compare(view, posed, rendering, region)
+    if np.count_nonzero(c.match) < _MIN_PIXELS:
+        return np.inf
+    return _cost(c, posed) / np.count_nonzero(c.hit)
+
+
 def _render(view: View, posed: PosedSolid) -> _Rendering | None:
     """Return what the camera would see of `posed`; None where that is nothing, or it reaches behind the camera."""
     uv, ahead = view.project(posed.corners())
@@ -185,15 +209,18 @@ def _render(view: View, posed: PosedSolid) -> _Rendering | None:
         return None
     rays = _rays(view, u, v)
     enter, leave = posed.intersect(view.origin, rays)
-    if int(np.isfinite(enter).sum()) < _MIN_PIXELS:
+    if np.count_nonzero(np.isfinite(enter)) < _MIN_PIXELS:
         return None
     shape, box = (len(v), len(u)), (int(low[0]), int(low[1]), int(high[0]), int(high[1]))
     return _Rendering(u, v, stride, box, enter.reshape(shape), leave.reshape(shape), rays[:, 2].reshape(shape))
 
 
-def _grid(view: View, rendering: _Rendering) -> tuple[NDArray[np.integer], ...]:
+def _grid(view: View, rendering: _Rendering) -> tuple[slice, slice] | tuple[NDArray[np.integer], ...]:
     """Return the index of the rendering's pixels into the picture; those outside of it take the nearest."""
     height, width = view.shape
+    u0, v0, u1, v1 = rendering.box
+    if u0 >= 0 and v0 >= 0 and u1 <= width and v1 <= height:
+        return np.s_[v0 : v1 : rendering.stride, u0 : u1 : rendering.stride]
     return np.ix_(np.clip(rendering.v, 0, height - 1), np.clip(rendering.u, 0, width - 1))
 
 
@@ -209,7 +236,7 @@ def _compare(view: View, posed: PosedSolid, rendering: _Rendering, region: Mask)
     reach = rendering.leave if posed.solid.hollow or posed.solid.irregular else enter
     error = np.where(hit, seen - enter, 0.0)
     small = rendering.stride == 1
-    core = ndimage.binary_erosion(hit) if small and int(hit.sum()) > 40 else hit
+    core = _erode(hit) if small and np.count_nonzero(hit) > 40 else hit
     own = region[grid] & inside
     match = hit & known & (error > -tolerance) & (seen < reach + tolerance)
     through = core & known & (seen >= reach + tolerance)
@@ -225,13 +252,32 @@ def _compare(view: View, posed: PosedSolid, rendering: _Rendering, region: Mask)
         match=match,
         through=through,
         before=hit & known & (error <= -tolerance),
-        near=ndimage.binary_dilation(hit, iterations=2 if small else 1),
         error=error,
         reach=reach,
         noise=noise,
         tolerance=tolerance,
-        height=view.origin[2] + seen * rendering.rise,
+        small=small,
+        rise=rendering.rise,
+        origin=view.origin,
     )
+
+
+def _dilate(mask: Mask) -> Mask:
+    """Return what scipy.ndimage.binary_dilation does, in a fifth of its time on a mask of some 1000 pixels."""
+    grown = mask.copy()
+    grown[1:] |= mask[:-1]
+    grown[:-1] |= mask[1:]
+    grown[:, 1:] |= mask[:, :-1]
+    grown[:, :-1] |= mask[:, 1:]
+    return grown
+
+
+def _erode(mask: Mask) -> Mask:
+    """Return what scipy.ndimage.binary_erosion does."""
+    shrunk = np.zeros_like(mask)
+    inner = mask[1:-1, 1:-1]
+    shrunk[1:-1, 1:-1] = inner & mask[:-2, 1:-1] & mask[2:, 1:-1] & mask[1:-1, :-2] & mask[1:-1, 2:]
+    return shrunk
 
 
 def _colour_agreement(c: _Comparison, posed: PosedSolid, member: NDArray[np.uint8]) -> float:
@@ -290,14 +336,14 @@ def _exactness(c: _Comparison, posed: PosedSolid) -> Array:
 
 def _cost(c: _Comparison, posed: PosedSolid) -> float:
     """Return the sum over pixels of squared depth errors, in tolerances, and of 1 for each contradiction."""
-    stray = c.region & ~ndimage.binary_dilation(c.hit)
+    contradictions = np.count_nonzero(c.bulge) + np.count_nonzero(c.region & ~_dilate(c.hit))
     if posed.solid.irregular:
-        return float(c.bulge.sum() + stray.sum())
+        return float(contradictions)
     loss = np.minimum((np.where(c.match, c.error, 0.0) / c.tolerance) ** 2, 1.0)
     if posed.solid.hollow:
         loss = np.where(c.error > 0, 0.0, loss)
     deeper = c.hit & c.known & (c.seen >= c.reach + c.tolerance)
-    return float(loss[c.match].sum()) + float(deeper.sum() + c.bulge.sum() + stray.sum())
+    return float(loss[c.match].sum()) + float(np.count_nonzero(deeper) + contradictions)
 
 
 def _partly_filled(c: _Comparison, matched: int, explained: float) -> float:
@@ -308,7 +354,7 @@ def _partly_filled(c: _Comparison, matched: int, explained: float) -> float:
     clear = c.known & ~c.before
     if matched < 0.4 * (matched + int(c.through.sum())) or float((c.hit & clear).sum()) < 0.8 * float(c.hit.sum()):
         return 0.0
-    expected, seen = _span(c.hit), _span(c.region & ndimage.binary_dilation(c.hit))
+    expected, seen = _span(c.hit), _span(c.region & _dilate(c.hit))
     if expected is None or seen is None:
         return 0.0
     overlap = 1.0
@@ -426,5 +472,7 @@ def enclosed(view: View, posed: PosedSolid) -> bool:
 def _rays(view: View, u: NDArray[np.integer], v: NDArray[np.integer]) -> Array:
     """Return Nx3 directions of a grid of pixels, row by row, with length 1 along the optical axis, base frame."""
     k = view.intrinsics
-    x, y = np.meshgrid((u - k.cx) / k.fx, (v - k.cy) / k.fy)
-    return np.stack([x.ravel(), y.ravel(), np.ones(x.size)], axis=1) @ view.base_from_camera[:3, :3].T
+    rays = np.ones((len(v), len(u), 3))
+    rays[..., 0] = (u - k.cx) / k.fx
+    rays[..., 1] = ((v - k.cy) / k.fy)[:, None]
+    return rays.reshape(-1, 3) @ view.base_from_camera[:3, :3].T

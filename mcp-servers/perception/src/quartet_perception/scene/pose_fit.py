@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from quartet_perception.scene.fit_quality import FitQuality, evaluate_fit
+from quartet_perception.scene.fit_quality import FitQuality, fit_cost
 from quartet_perception.scene.solids import PosedSolid, Solid, signed_distances
 from quartet_perception.scene.view import Mask, View
 
@@ -92,14 +92,14 @@ def _likeliest(
     return starts[np.argsort(first)[:_STARTS]]
 
 
-def refine(view: View, posed: PosedSolid, region: Mask, member: NDArray[np.uint8], size_error: float) -> PosedSolid:
+def refine(view: View, posed: PosedSolid, region: Mask, size_error: float) -> PosedSolid:
     """Return the pose and size that explain the picture best, by a compass search from an already good one.
 
     Away from the sizes of `posed` costs a little, so that noise alone does not change them. Of parts and of hollow
-    solids only the pose is refined. region, member: as in `evaluate_fit`. size_error: how far the sizes may be off,
+    solids only the pose is refined. region: as in `evaluate_fit`. size_error: how far the sizes may be off,
     relative.
     """
-    return _search(view, posed, region, member, prior=_SIZE_PRIOR, most_off=_largest_change(size_error))
+    return _search(view, posed, region, prior=_SIZE_PRIOR, most_off=_largest_change(size_error))
 
 
 def is_explained(posed: PosedSolid, quality: FitQuality) -> bool:
@@ -112,7 +112,6 @@ def is_another_thing(
     posed: PosedSolid,
     refined: PosedSolid,
     region: Mask,
-    member: NDArray[np.uint8],
     size_error: float,
 ) -> bool:
     """Return whether a simple shape that `posed` cannot have explains the picture clearly better than it does.
@@ -126,20 +125,19 @@ def is_another_thing(
         posed: with the sizes of the catalogue.
         refined: what `refine` made of it with the same `size_error`.
         region: as in `evaluate_fit`.
-        member: as in `evaluate_fit`.
         size_error: how far the catalogue's sizes may be off, relative.
     """
     if posed.solid.irregular:
         points = view.points[region & view.valid]
-        return simple_cost(view, points, posed.z, region, member) < _REGULAR
-    cost = evaluate_fit(view, refined, region, member).cost
+        return simple_cost(view, points, posed.z, region) < _REGULAR
+    cost = fit_cost(view, refined, region)
     if cost < _EXPLAINED or cost > _UNLIKE:
         return cost > _UNLIKE
     solid, limit = refined.solid, _largest_change(size_error)
 
     def best(start: PosedSolid, most_off: float) -> tuple[PosedSolid, float]:
-        free = _search(view, start, region, member, prior=_FREE_PRIOR, most_off=most_off)
-        return free, cost - evaluate_fit(view, free, region, member).cost
+        free = _search(view, start, region, prior=_FREE_PRIOR, most_off=most_off)
+        return free, cost - fit_cost(view, free, region)
 
     if not solid.parts and _change(refined, posed) > _AT_LIMIT * limit:
         free, gain = best(refined, max(_FREE_MOST, 2 * limit))
@@ -152,19 +150,19 @@ def is_another_thing(
     return any(best(replace(refined, solid=one), _FREE_MOST)[1] > enough for one in others)
 
 
-def simple_cost(view: View, points: NDArray[np.floating], z: float, region: Mask, member: NDArray[np.uint8]) -> float:
+def simple_cost(view: View, points: NDArray[np.floating], z: float, region: Mask) -> float:
     """Return the cost of the simple shape that explains a region best, standing at height `z` [m].
 
-    points: Nx3, those of the region. region, member: as in `evaluate_fit`.
+    points: Nx3, those of the region. region: as in `evaluate_fit`.
     """
     low, high = np.percentile(points, 1, axis=0), np.percentile(points, 99, axis=0)
     x, y, top = (float(v) for v in (high[0] - low[0], high[1] - low[1], high[2]))
     fits = [
-        _search(view, posed, region, member, prior=_FREE_PRIOR, most_off=_FREE_MOST)
+        _search(view, posed, region, prior=_FREE_PRIOR, most_off=_FREE_MOST)
         for solid in _simple((max(x, 0.01), max(y, 0.01), max(top - z, 0.01)))
         for posed in fit_pose(solid, points, z, view.origin)[:1]
     ]
-    return min((evaluate_fit(view, fit, region, member).cost for fit in fits), default=np.inf)
+    return min((fit_cost(view, fit, region) for fit in fits), default=np.inf)
 
 
 def _simple(size: tuple[float, float, float]) -> list[Solid]:
@@ -184,19 +182,16 @@ def _change(posed: PosedSolid, of: PosedSolid) -> float:
     return float(np.abs(np.log(np.divide(posed.solid.size, of.solid.size))).max())
 
 
-def _search(
-    view: View, posed: PosedSolid, region: Mask, member: NDArray[np.uint8], *, prior: float, most_off: float
-) -> PosedSolid:
+def _search(view: View, posed: PosedSolid, region: Mask, *, prior: float, most_off: float) -> PosedSolid:
     """Search from `posed` on for the pose and size of least cost, each size within a factor of exp(most_off).
 
     prior: cost of sizes that are all off by _SIZE_ERROR.
     """
-    pixels = int(region.sum())
     axes = _free_axes(posed.solid)
 
     def cost_of(trial: PosedSolid) -> float:
         off = np.log(np.divide(trial.solid.size, posed.solid.size)) / _SIZE_ERROR
-        return evaluate_fit(view, trial, region, member, pixels).cost + prior * float((off**2).mean())
+        return fit_cost(view, trial, region) + prior * float((off**2).mean())
 
     best, cost = posed, cost_of(posed)
     step, turn, growth = 0.004, 0.06, 0.04

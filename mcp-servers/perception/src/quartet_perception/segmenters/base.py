@@ -44,8 +44,6 @@ class SegmentedObject:
     """Its id in the caller's task, which the tracker adds."""
     region: NDArray[np.bool_] | None = field(default=None, repr=False)
     """HxW: all connected pixels of its colours, also those that the mask leaves out."""
-    member: NDArray[np.uint8] | None = field(default=None, repr=False)
-    """HxW: how much each pixel has its colours, 0 to 255."""
     refined: bool = False
     """Whether `solid` has the size that is seen; otherwise that of the catalogue."""
 

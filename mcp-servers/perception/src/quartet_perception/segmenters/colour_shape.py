@@ -144,8 +144,8 @@ class ColourShapeSegmenter:
         if not self._stands_alone(view, fitted):
             return fitted
         error = fitted.entry.appearance.size_error
-        refined = refine(view, fitted.posed, fitted.region, fitted.member, error)
-        if is_another_thing(view, fitted.posed, refined, fitted.region, fitted.member, error):
+        refined = refine(view, fitted.posed, fitted.region, error)
+        if is_another_thing(view, fitted.posed, refined, fitted.region, error):
             return None
         quality = evaluate_fit(view, refined, fitted.region, fitted.member)
         return replace(fitted, posed=refined, quality=quality, refined=True)
@@ -201,7 +201,7 @@ class ColourShapeSegmenter:
         region = _region_of(blob, view)
         pixels = [one.quality.pixels for one in explained]
         apart = float(np.average([one.quality.cost for one in explained], weights=pixels))
-        if simple_cost(view, blob.points, blob.support, region, first.member) > apart - _ONE_THING:
+        if simple_cost(view, blob.points, blob.support, region) > apart - _ONE_THING:
             return explained
         return [replace(first, region=region, quality=evaluate_fit(view, first.posed, region, first.member))]
 
@@ -303,7 +303,6 @@ class ColourShapeSegmenter:
             visible=visible,
             in_gripper=between_fingers(view, fitted.posed.centre),
             region=fitted.region,
-            member=fitted.member,
             refined=fitted.refined,
         )
 

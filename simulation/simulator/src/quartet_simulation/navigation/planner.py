@@ -20,6 +20,7 @@ class PathPlanner:
         self._map = costmap
         self._version = -1
         self._graph: sparse.csr_matrix | None = None
+        self._parts: np.ndarray | None = None
         self._free = np.zeros(costmap.shape, dtype=bool)
 
     def _refresh(self) -> None:
@@ -45,7 +46,7 @@ class PathPlanner:
         self._graph = sparse.csr_matrix(
             (np.concatenate([w, w]), (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(size, size)
         )
-        self._free, self._version = free, self._map.version
+        self._free, self._version, self._parts = free, self._map.version, None
 
     def is_free(self, x: float, y: float) -> bool:
         """Can the robot's centre be here, as far as the costmap knows?"""
@@ -81,12 +82,10 @@ class PathPlanner:
         Both ends may lie in the inflated zone by up to `start_reach` and `goal_reach`: a robot that stands at a
         table is nearer to it than a path may pass.
         """
-        self._refresh()
-        first, last = self._nearest_free(*start, start_reach), self._nearest_free(*goal, goal_reach)
-        if first is None or last is None or self._graph is None:
+        ends = self._ends(start, goal, start_reach, goal_reach)
+        if ends is None or self._graph is None:
             return None
-        width = self._free.shape[1]
-        a, b = first[0] * width + first[1], last[0] * width + last[1]
+        (a, b), width = ends, self._free.shape[1]
         _, previous = csgraph.dijkstra(self._graph, indices=b, return_predecessors=True)
         if a != b and previous[a] < 0:
             return None
@@ -95,6 +94,35 @@ class PathPlanner:
             cells.append(int(previous[cells[-1]]))
         points = np.array([self._map.point(c // width, c % width) for c in cells])
         return self._smooth(np.vstack([[start], points, [goal]]))
+
+    def reaches(
+        self,
+        start: tuple[float, float],
+        goal: tuple[float, float],
+        *,
+        start_reach: float = 0.5,
+        goal_reach: float = 0.25,
+    ) -> bool:
+        """Return whether `plan` finds a way, without planning it."""
+        ends = self._ends(start, goal, start_reach, goal_reach)
+        if ends is None or self._graph is None:
+            return False
+        parts = self._parts
+        if parts is None:
+            _, parts = csgraph.connected_components(self._graph, directed=False)
+            self._parts = parts
+        return bool(parts[ends[0]] == parts[ends[1]])
+
+    def _ends(
+        self, start: tuple[float, float], goal: tuple[float, float], start_reach: float, goal_reach: float
+    ) -> tuple[int, int] | None:
+        """Return the nodes of the graph where a way from start to goal begins and ends."""
+        self._refresh()
+        first, last = self._nearest_free(*start, start_reach), self._nearest_free(*goal, goal_reach)
+        if first is None or last is None:
+            return None
+        width = self._free.shape[1]
+        return first[0] * width + first[1], last[0] * width + last[1]
 
     def _smooth(self, points: np.ndarray, rounds: int = 40) -> np.ndarray:
         path = points.copy()

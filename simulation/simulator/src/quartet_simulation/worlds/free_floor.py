@@ -115,8 +115,11 @@ class FreeFloor:
                 if free < ROOM_TO_TURN or not room.contains(float(x), float(y)):
                     continue
                 near = [target for target in targets if math.dist(target, (x, y)) > 0.9]
+                rest = 0.3 * min(free, 1.2) - 0.02 * math.dist((x, y), ((x0 + x1) / 2, (y0 + y1) / 2))
+                if best is not None and len(near) + rest <= best[0]:
+                    continue
                 straight = sum(self.clear_drive((float(x), float(y)), target, STANDOFF) for target in near)
-                score = straight + 0.3 * min(free, 1.2) - 0.02 * math.dist((x, y), ((x0 + x1) / 2, (y0 + y1) / 2))
+                score = straight + rest
                 if best is None or score > best[0]:
                     best = (score, float(x), float(y))
         if best is None:
