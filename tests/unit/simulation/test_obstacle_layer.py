@@ -1,4 +1,4 @@
-"""Things on the floor enter the costmap when a sensor has them in sight, and leave it when one sees that they are gone."""
+"""Things on the floor enter the costmap when a sensor sees them, and leave it when one sees that they are gone."""
 
 import math
 
