@@ -92,7 +92,7 @@ def test_the_tool_is_where_mujoco_has_it_and_each_pose_is_found_again(build):
     near = np.array(build.folded)
     for joints in joints_within(arm, 25):
         world.set_arm(joints)
-        world.contacts()
+        world.moved()
         pose = arm.forward(joints)
         assert np.abs(pose - world.pose(arm.tool)).max() < 1e-9
         found = arm.inverse(pose, near)
@@ -247,7 +247,7 @@ def test_a_urdf_gives_joints_limits_speeds_meshes_and_fingers(tmp_path):
     world = bare(build)
     for joints in joints_within(build.arm, 5):
         world.set_arm(joints)
-        world.contacts()
+        world.moved()
         assert np.abs(build.arm.forward(joints) - world.pose("flange")).max() < 1e-9
     kinds = {int(kind) for kind in world.model.geom_type}
     assert int(mujoco.mjtGeom.mjGEOM_MESH) in kinds

@@ -74,7 +74,7 @@ def test_the_arm_moves_as_its_kinematics_say_wherever_it_stands(model, foot):
         np.array(build.arm.lower) / 2, np.array(build.arm.upper) / 2, (10, len(build.arm.joints))
     ):
         world.set_arm(joints)
-        world.contacts()
+        world.moved()
         pose = build.arm.forward(joints)
         assert np.abs(pose - world.pose(build.arm.tool)).max() < 1e-6
         found = build.arm.inverse(pose, joints)

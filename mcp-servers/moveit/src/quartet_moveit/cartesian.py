@@ -45,8 +45,8 @@ def register(server: ToolServer) -> None:
         position [x,y,z] m; orientation [x,y,z,w] of the flange, the present one when left out; frame_id defaults to the
         base frame. The path is planned first; when less than min_fraction of it is free and reachable nothing moves
         and PATH_INCOMPLETE gives the fraction; otherwise the tool goes as far as it can, a little short of what stops
-        it (ok is true, fraction says how far). pose is where the tool is after the motion. Before descending onto an
-        object, clear_planning_scene makes the planner forget it as an obstacle. Failures: PATH_INCOMPLETE,
+        it (ok is true, fraction says how far). pose is where the tool is after the motion. On the way the gripper and
+        what it holds may touch what the cameras see, the rest of the arm may not. Failures: PATH_INCOMPLETE,
         START_IN_COLLISION (clear_planning_scene, then once more; or go with plan_and_execute), EXECUTION_FAILED (the
         arm stopped on the way: get_current_pose), PLANNING_FAILED, INVALID_PARAMETERS, INVALID_GROUP,
         TRANSFORM_UNAVAILABLE, CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown: get_current_pose
@@ -75,8 +75,8 @@ def register(server: ToolServer) -> None:
             if fraction < min_fraction:
                 text = (
                     f"only {fraction:.0%} of the straight path of {length:.2f} m is free and reachable, wanted "
-                    f"{min_fraction:.0%}; nothing moved. clear_planning_scene if the object itself is in the way, or "
-                    "go with plan_and_execute"
+                    f"{min_fraction:.0%}; nothing moved. clear_planning_scene, then once more, or go with "
+                    "plan_and_execute"
                 )
                 return ArmResult(**report, **failed(MoveitCode.PATH_INCOMPLETE, text))
             outcome = await run(

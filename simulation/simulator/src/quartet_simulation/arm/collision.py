@@ -199,15 +199,11 @@ class CollisionWorld:
         """Does the robot, or what it holds, touch something in the present state by more than `slack`?"""
         return bool(self._touches(first=True)) or bool(self._in_voxels())
 
-    def contacts(self) -> list[tuple[str, str]]:
-        """Names of what touches what (geom or object names)."""
-        return [(self._label(a), self._label(b)) for a, b, _, _ in self._touches()]
-
     def named_contacts(self) -> list[tuple[str, str, float]]:
         """Return what touches what and how deep [m].
 
-        Links of the robot and added objects go by name; everything else is "<octomap>", since that is how a planner
-        knows what the sensors see. How deep something is in a voxel is not known: 0.
+        Links and added objects go by name, those of other robots with what their names begin with; everything else is
+        OCTOMAP. How deep something is in a voxel is not known: 0.
         """
         found = [(self._public(a), self._public(b), max(0.0, -distance)) for a, b, distance, _ in self._touches()]
         return [*found, *((link, OCTOMAP, 0.0) for link in self._in_voxels())]
@@ -228,17 +224,19 @@ class CollisionWorld:
         added = name_in(self.model.geom(geom).name)
         if added is not None:
             return added
-        if int(self.model.geom_contype[geom]) in (BODY, ARM, FINGER):
+        if int(self.model.geom_group[geom]) == ROBOT_GROUP:
             return self.model.body(int(self.model.geom_bodyid[geom])).name.removeprefix(self._prefix)
         return OCTOMAP
 
-    def added_contact(self) -> str | None:
-        """The added object that the present state touches first, None when it touches none."""
-        for a, b, _, _ in self._touches():
+    def touched(self) -> str:
+        """Return what the present state touches first, in words."""
+        for a, b, _, _ in self._touches(first=True):
             for geom in (a, b):
-                if (name := name_in(self.model.geom(geom).name)) is not None:
-                    return name
-        return None
+                if (added := name_in(self.model.geom(geom).name)) is not None:
+                    return f"the added object '{added}'"
+            others = STATIC in {int(self.model.geom_contype[geom]) for geom in (a, b)}
+            return "another robot" if others else "the robot itself"
+        return "what the cameras see"
 
     def room(self) -> float:
         """How far each part can move before it is nearer to something than it may be [m].
@@ -246,13 +244,6 @@ class CollisionWorld:
         At most MEASURED_WITHIN; negative where it is too near already.
         """
         return min((distance - kept for _, _, distance, kept in self._near()), default=MEASURED_WITHIN)
-
-    def kind_of_contact(self) -> str:
-        """Return what the present state touches first: "static", "object", "self" or "seen" (also if nothing)."""
-        for a, b, _, _ in self._touches():
-            types = {int(self.model.geom_contype[geom]) for geom in (a, b)}
-            return "object" if OBJECT in types else "static" if STATIC in types else "self"
-        return "seen"
 
     def _touches(self, first: bool = False) -> list[tuple[int, int, float, float]]:
         """Contacts that count: two geoms, their distance [m], negative when they overlap, and the one they keep."""
@@ -290,7 +281,3 @@ class CollisionWorld:
     def pose(self, body: str) -> np.ndarray:
         """Pose of a body of the robot in map as of the last kinematics, 4x4."""
         return self._pose(self.model.body(self._prefix + body).id)
-
-    def _label(self, geom: int) -> str:
-        name = self.model.geom(geom).name
-        return name or self.model.body(int(self.model.geom_bodyid[geom])).name.replace("object:", "")

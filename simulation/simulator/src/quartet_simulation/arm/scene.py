@@ -114,11 +114,6 @@ class Scene:
         self._world.slack = 0.0
         return result
 
-    def contacts(self, q: np.ndarray | list[float]) -> list[tuple[str, str]]:
-        """Return the names of the bodies in contact at joints `q`, for debugging a plan."""
-        self._world.set_arm(np.asarray(q, dtype=float))
-        return self._world.contacts()
-
     def named_contacts(self, q: np.ndarray | list[float]) -> list[tuple[str, str, float]]:
         """Return the pairs of bodies in contact at joints `q` and their depths [m]."""
         self._world.slack = GRAZE
@@ -191,15 +186,7 @@ class Scene:
         return None
 
     def _collision_text(self, what: str) -> str:
-        kinds = {
-            "static": "another robot",
-            "object": "a movable object",
-            "self": "the robot itself",
-            "seen": "what the cameras see",
-        }
-        added = self._world.added_contact()
-        touched = kinds[self._world.kind_of_contact()] if added is None else f"the added object '{added}'"
-        return f"the {what} state is in collision with {touched}"
+        return f"the {what} state is in collision with {self._world.touched()}"
 
     def _plan_to(
         self, goals: list[np.ndarray], origin: np.ndarray, planner_id: str, timeout: float, scale: float, began: float
