@@ -57,7 +57,7 @@ ADVICE: dict[str, str] = {
     MoveitCode.PLANNING_FAILED: "no collision-free way was found: clear_planning_scene, then once more",
     MoveitCode.EXECUTION_FAILED: "the arm did not get there: get_current_pose, then plan again from where it is",
     MoveitCode.START_IN_COLLISION: "the arm touches something in the planning scene: clear_planning_scene, then again",
-    MoveitCode.GOAL_IN_COLLISION: "the arm would touch something there: choose a higher pose; to an object that is to be "
+    MoveitCode.GOAL_IN_COLLISION: "the arm would touch something there: choose a higher pose; to an object to be "
     "grasped go straight down with plan_cartesian_path",
     MoveitCode.OUT_OF_REACH: "the arm cannot reach that pose from here: drive nearer, or choose another pose",
     CommonCode.CANCELED: "the motion was canceled; get_current_pose before going on",
