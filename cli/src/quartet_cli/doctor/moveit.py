@@ -6,7 +6,7 @@ from quartet_robot_link import Message, RobotLinkError, TransformUnavailableErro
 START = "start move_group of the robot's MoveIt configuration"
 SUCCESS, INVALID_GROUP, INVALID_LINK = 1, -15, -18
 """moveit_msgs/msg/MoveItErrorCodes: SUCCESS, INVALID_GROUP_NAME, INVALID_LINK_NAME."""
-ALLOWED_COLLISION_MATRIX = 128
+OCTOMAP = 32
 """Component of moveit_msgs/msg/PlanningSceneComponents."""
 SERVICES = ("compute_ik", "compute_cartesian_path", "get_planning_scene", "apply_planning_scene")
 OPTIONAL = ("compute_fk", "plan_kinematic_path", "check_state_validity", "clear_octomap")
@@ -69,30 +69,36 @@ async def _check_gripper_links(exam: Examination) -> None:
     """Check that MoveIt knows the links of the gripper by the names of the robot file."""
     file = exam.robot.file
     links = file.gripper.links
-    if not links:
-        if exam.graph is not None and file.services.clear_octomap in exam.graph.services:
-            exam.warn(
-                "moveit",
-                "gripper.links is empty: a straight path down to a thing leads into an obstacle of the octomap",
-                "list the links of palm and fingers in robot.yaml",
-            )
-        return
-    request: Message = {"components": {"components": ALLOWED_COLLISION_MATRIX}}
     try:
-        answer, _ = await exam.timed_call(file.services.get_planning_scene, request)
+        if not links:
+            await _check_without_links(exam)
+            return
+        request: Message = {"header": {"frame_id": file.frames.base}, "fk_link_names": links}
+        answer, _ = await exam.timed_call(file.services.compute_fk, request)
     except RobotLinkError as error:
-        exam.wrong("moveit", f"the planning scene gives no answer: {error}", "read the log of move_group")
+        exam.skip("moveit", f"gripper.links cannot be checked: {error}", "read the log of move_group")
         return
-    known = list(answer["scene"]["allowed_collision_matrix"]["entry_names"])
-    missing = [link for link in links if link not in known]
-    if missing:
+    code = int(answer["error_code"]["val"])
+    if code == INVALID_LINK:
         exam.wrong(
             "moveit",
-            f"MoveIt knows no link {', '.join(missing)} (gripper.links)",
-            f"set gripper.links in robot.yaml to links of the URDF, such as {candidates(missing[0], known)}",
+            f"MoveIt does not know all of {', '.join(links)} (gripper.links)",
+            "set gripper.links in robot.yaml to links of the URDF: those of palm and fingers",
         )
-    else:
+    elif code == SUCCESS:
         exam.ok("moveit", f"MoveIt knows all {len(links)} links of the gripper")
+
+
+async def _check_without_links(exam: Examination) -> None:
+    """Warn where MoveIt has an octomap, into which every grasp would then lead."""
+    request: Message = {"components": {"components": OCTOMAP}}
+    answer, _ = await exam.timed_call(exam.robot.file.services.get_planning_scene, request)
+    if float(answer["scene"]["world"]["octomap"]["octomap"]["resolution"]) > 0:
+        exam.warn(
+            "moveit",
+            "gripper.links is empty: a straight path down to a thing leads into an obstacle of MoveIt's octomap",
+            "list the links of palm and fingers in robot.yaml",
+        )
 
 
 async def _check_group(exam: Examination) -> None:

@@ -4,19 +4,21 @@ from quartet_moveit import cartesian, execute, gripper, kinematics, objects, pla
 from quartet_moveit.execute import actions
 from quartet_moveit.held_object import HeldObject
 from quartet_moveit.operations import Operations
+from quartet_moveit.planner import Planner
 from quartet_tool_server import ServerSpec, ToolServer, current_grant
 
 
 def register(server: ToolServer) -> None:
     """Add the tools of arm and gripper."""
     operations = Operations(lambda: grant.fence if (grant := current_grant.get()) else 0)
-    held = HeldObject(server.robot)
-    for topic in (plan, gripper):
-        topic.register(server, held)
-    for topic in (cartesian, kinematics):
-        topic.register(server)
-    for topic in (plans, execute, objects):
-        topic.register(server, operations)
+    held = HeldObject(server.robot, operations.outdate)
+    planner = Planner(server.robot, held)
+    gripper.register(server, held)
+    for topic in (plan, cartesian, kinematics):
+        topic.register(server, planner)
+    plans.register(server, operations, planner)
+    execute.register(server, operations, held)
+    objects.register(server, operations)
 
 
 SERVER = ServerSpec(

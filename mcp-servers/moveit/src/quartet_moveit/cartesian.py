@@ -7,9 +7,10 @@ from pydantic import Field
 
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import ArmResult, MoveitCode
-from quartet_moveit.allowed_collisions import gripper_among_things
+from quartet_moveit.allowed_collisions import along_fingers
 from quartet_moveit.arm import failed, missed, moveit_code, not_reached, run, tool_pose, tool_pose_or_none, verdict
 from quartet_moveit.codes import SUCCESS, name_of, tool_code
+from quartet_moveit.planner import Planner
 from quartet_moveit.requests import cartesian_request, flange_at, move_goal
 from quartet_moveit.target import check_group, in_base
 from quartet_robot_link import Message, Robot
@@ -25,7 +26,7 @@ ROOM_M = 0.02
 (arm.REACHED_M), as far as min_fraction allows."""
 
 
-def register(server: ToolServer) -> None:
+def register(server: ToolServer, planner: Planner) -> None:
     """Add plan_cartesian_path."""
     robot = server.robot
 
@@ -45,12 +46,12 @@ def register(server: ToolServer) -> None:
         position [x,y,z] m; orientation [x,y,z,w] of the flange, the present one when left out; frame_id defaults to the
         base frame. The path is planned first; when less than min_fraction of it is free and reachable nothing moves
         and PATH_INCOMPLETE gives the fraction; otherwise the tool goes as far as it can, a little short of what stops
-        it (ok is true, fraction says how far). pose is where the tool is after the motion. On the way the gripper and
-        what it holds may touch what the cameras see, the rest of the arm may not. Failures: PATH_INCOMPLETE,
-        START_IN_COLLISION (clear_planning_scene, then once more; or go with plan_and_execute), EXECUTION_FAILED (the
-        arm stopped on the way: get_current_pose), PLANNING_FAILED, INVALID_PARAMETERS, INVALID_GROUP,
-        TRANSFORM_UNAVAILABLE, CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown: get_current_pose
-        first), STOPPED (report it).
+        it (ok is true, fraction says how far). pose is where the tool is after the motion. On a way along the fingers,
+        such as down to an object and up again, the gripper and what it holds may touch what the cameras see. Failures:
+        PATH_INCOMPLETE, START_IN_COLLISION (clear_planning_scene, then once more; or go with plan_and_execute),
+        EXECUTION_FAILED (the arm stopped on the way: get_current_pose), PLANNING_FAILED, INVALID_PARAMETERS,
+        INVALID_GROUP, TRANSFORM_UNAVAILABLE, CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown:
+        get_current_pose first), STOPPED (report it).
         """
         chosen = check_group(group, robot)
         async with server.leases.acquire("arm", "plan_cartesian_path") as lease:
@@ -60,12 +61,12 @@ def register(server: ToolServer) -> None:
                 goal = in_frame.model_copy(update={"orientation": start.orientation})
             else:
                 goal = await in_base(robot, position, orientation, frame_id)
-            response, fraction = await lease.unless_canceled(_path(robot, chosen, goal))
+            response, fraction = await lease.unless_canceled(_path(planner, robot, chosen, start, goal))
             length = math.dist(start.position, goal.position)
             if min_fraction <= fraction < COMPLETE and moveit_code(response) == SUCCESS and length > 0:
                 shorter = max(min_fraction, fraction - ROOM_M / length)
                 part = _between(start, goal, shorter)
-                response, share = await lease.unless_canceled(_path(robot, chosen, part))
+                response, share = await lease.unless_canceled(_path(planner, robot, chosen, start, part))
                 fraction = shorter * share
             code = moveit_code(response)
             report = {"moveit_error_code": code, "fraction": fraction, "pose": start}
@@ -96,14 +97,14 @@ def register(server: ToolServer) -> None:
             return ArmResult(**fields, fraction=fraction, pose=reached)
 
 
-async def _path(robot: Robot, group: str, goal: Pose3D) -> tuple[Message, float]:
+async def _path(planner: Planner, robot: Robot, group: str, start: Pose3D, goal: Pose3D) -> tuple[Message, float]:
     """Return MoveIt's straight path from where the arm is to `goal`, and the part of it that is possible, 0 to 1."""
-    async with gripper_among_things(robot):
-        response = await robot.link.call_service(
-            robot.file.services.compute_cartesian_path,
-            cartesian_request(robot, group, goal, MAX_STEP_M),
-            timeout_s=PLANNING_TIMEOUT_S,
-        )
+    response = await planner.ask(
+        robot.file.services.compute_cartesian_path,
+        cartesian_request(robot, group, goal, MAX_STEP_M),
+        among_things=along_fingers(start, goal),
+        timeout_s=PLANNING_TIMEOUT_S,
+    )
     return response, float(response.get("fraction") or 0.0)
 
 

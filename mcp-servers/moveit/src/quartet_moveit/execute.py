@@ -4,6 +4,7 @@ from quartet_contracts.tools.moveit import ExecutionResult, MoveitCode, Operatio
 from quartet_contracts.tools.nav2 import CancelResult
 from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.arm import arm_joints, missed_joints, not_reached, run, tool_pose_or_none, verdict
+from quartet_moveit.held_object import HeldObject
 from quartet_moveit.operations import Operation, Operations
 from quartet_robot_link import BridgeUnavailableError, CallTimeoutError, Robot
 from quartet_safety.motion import CanceledError, FencedError, StoppedError
@@ -24,7 +25,7 @@ def actions(file: RobotFile) -> tuple[str, ...]:
     return (file.actions.move_group, file.actions.execute_trajectory)
 
 
-def register(server: ToolServer, operations: Operations) -> None:
+def register(server: ToolServer, operations: Operations, held: HeldObject) -> None:
     """Add execute_plan, get_execution_status and stop_execution."""
     robot = server.robot
 
@@ -62,6 +63,7 @@ def register(server: ToolServer, operations: Operations) -> None:
             operation.execution = fields
             if fields["executed"]:
                 operation.state = OperationState.SUCCEEDED
+                await held.hand_has_left()
             elif fields["error_code"] == CommonCode.CANCELED:
                 operation.state = OperationState.CANCELED
             else:

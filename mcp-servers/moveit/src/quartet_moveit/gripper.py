@@ -63,6 +63,8 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
     robot, file = server.robot, server.robot.file.gripper
     releases: list[tuple[float, Place]] = []
     """The last release: time on the monotonic clock [s], place of the flange."""
+    held_before: list[bool] = []
+    """Whether something was between the fingers before they were opened last."""
 
     async def grip_limits(tool: str, position: float, effort: float, **_: object) -> None:
         low, high = sorted((file.open_position, file.closed_position))
@@ -89,6 +91,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
     async def noting_release() -> AsyncIterator[None]:
         """Note where what was held is let go, also when a third-party server opens the fingers."""
         held_at = await holds_at()
+        held_before[:] = [held_at is not None]
         yield
         if held_at is None:
             return
@@ -106,7 +109,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
         get_grasp_state first), STOPPED (report it).
         """
         result = await command("open_gripper", position, effort)
-        await held.let_go(result)
+        await held.opened(result, held=True in held_before)
         wanted = OPEN_SHARE * robot.file.gripper.width_at(position)
         if result.ok and result.width_m is not None and result.width_m < wanted:
             text = (
@@ -129,7 +132,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
         BRIDGE_UNAVAILABLE (outcome unknown: get_grasp_state first), STOPPED (report it).
         """
         result = await command("close_gripper", position, effort)
-        await held.grasped(result, object_size_m)
+        await held.closed(result, object_size_m)
         return result
 
     @server.tool(read_only=True)
@@ -141,7 +144,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
         Failures: TIMEOUT (the gripper's driver is silent), BRIDGE_UNAVAILABLE.
         """
         now = judge(robot, await read(robot))
-        await held.grasped(now)
+        held.note(now)
         if not releases:
             return now
         at, (position, on_map) = releases[0]

@@ -1,118 +1,143 @@
 """What is in the hand, as an object attached in MoveIt's planning scene: the planner keeps it clear as well.
 
-Without it the octomap takes what is held for an obstacle at the fingers, and the arm is in collision wherever it is.
+Without it the octomap takes what is held for an obstacle at the fingers.
 """
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 from quartet_contracts.tools.moveit import CollisionObject, GraspState, GripperResult
-from quartet_moveit.objects import ADD, BOX, REMOVE, apply, scene_objects
+from quartet_moveit.planning_scene import ADD, BOX, HELD_ID, REMOVE, apply, scene_objects
 from quartet_robot_link import Message, Robot, RobotLinkError
 from quartet_tool_server import ToolError
 
 log = logging.getLogger(__name__)
 
-OBJECT_ID = "held_object"
-UNTOLD_M = (0.08, 0.12)
-"""Extent across the fingers, and up, of something of which no size is told [m]."""
+DEFAULT_ACROSS_M, DEFAULT_HEIGHT_M = 0.08, 0.12
+"""Extent across the fingers, and up, of something of which no size is told."""
+LEAST_M = 0.005
+"""Least extent of the attached box."""
+
+Size = tuple[float, float, float]
+"""Extent between the fingers, across them, and up [m]."""
 
 
 class HeldObject:
-    """Attaches what the gripper holds to the tool. Where it is let go it stays an obstacle until the hand has left."""
+    """Attaches what the gripper holds to the tool. Where it is let go it stays an obstacle until the hand has left.
 
-    def __init__(self, robot: Robot) -> None:
-        self._robot = robot
-        self._known: bool | None = None
-        """Whether it is in the planning scene; None until MoveIt was asked: it may have been there before."""
+    Readings of the gripper are only noted; the planning scene is changed when the gripper was closed or opened, and
+    before a plan is made. A robot file without `gripper.links` leaves the planning scene alone: nothing could then be
+    held without touching links of the gripper.
+    """
+
+    def __init__(self, robot: Robot, changed: Callable[[str], None]) -> None:
+        """`changed` is called with the reason when plans that were made before are outdated."""
+        self._robot, self._changed = robot, changed
+        self._noted = False
+        self._width: float | None = None
+        """Between the fingers [m]; None: they hold nothing, or nothing was noted yet."""
+        self._size: Size | None = None
+        """As it was told when the fingers closed, until they are empty."""
+        self._there: tuple[float, Size | None] | None = None
+        """Width and size of the box that is attached."""
         self._released = False
+        """Whether the box is where it was let go."""
+        self._asked = False
+        """Whether the planning scene was looked at: this process may be younger than a grasp."""
         self._changing = asyncio.Lock()
         """A look at the gripper may come while another one is being answered."""
 
-    async def grasped(self, now: GripperResult, size_m: tuple[float, float, float] | None = None) -> None:
-        """Bring the planning scene in line with a reading of the gripper.
-
-        `size_m` is that of what is held [m]: between the fingers, across them, and up.
-        """
+    def note(self, now: GripperResult, size_m: Size | None = None) -> None:
+        """Note a reading of the gripper, and the size of what it closed on where that is told."""
         if now.state is GraspState.HOLDING:
-            self._released = False
-            await self._try(self._attach(now.width_m or 0.0, size_m))
-        elif now.state is GraspState.EMPTY and not self._released:
-            # What slipped out may be anywhere.
-            await self._forget()
+            self._noted, self._width, self._size = True, now.width_m or 0.0, size_m or self._size
+        elif now.state is GraspState.EMPTY:
+            self._noted, self._width, self._size = True, None, None
 
-    async def let_go(self, now: GripperResult) -> None:
-        """Take note that the fingers were opened, with that result.
+    async def closed(self, now: GripperResult, size_m: Size | None) -> None:
+        """Bring the planning scene in line with the gripper after it was closed on something of that size."""
+        self.note(now, size_m)
+        await self.update()
 
-        What they held stands beside them. Depth pictures need not show it, if it is of glass for example.
+    async def opened(self, now: GripperResult, *, held: bool) -> None:
+        """Make an obstacle of what was let go, where the fingers `held` something before they were opened.
+
+        It stands beside them, and depth pictures need not show it, if it is of glass for example.
         """
-        if now.state is GraspState.EMPTY and self._known is not False and not self._released:
-            await self._try(self._detach())
+        self.note(now)
+        if self._width is None and held and self._robot.file.gripper.links:
+            async with self._changing:
+                await self._try(self._detach)
+        else:
+            await self.update()
 
-    async def left(self) -> None:
-        """Take note that the hand has left for another place."""
+    async def hand_has_left(self) -> None:
+        """Remove what was let go: the hand has left for another place."""
         if self._released:
             self._released = False
-            await self._forget()
-
-    async def _try(self, change: Coroutine[Any, Any, None]) -> None:
-        """Change the planning scene. MoveIt that does not answer must not keep the fingers from working."""
-        try:
             async with self._changing:
-                await change
+                await self._try(self._remove)
+
+    async def update(self) -> None:
+        """Bring the planning scene in line with what was noted of the gripper.
+
+        MoveIt that does not answer must keep nothing from working: its planner then knows nothing of what is held.
+        """
+        if not self._noted or not self._robot.file.gripper.links:
+            return
+        async with self._changing:
+            if self._width is not None and (self._there is None or self._there[1] != self._size):
+                await self._try(self._attach)
+            elif self._width is None and not self._released and (self._there is not None or not self._asked):
+                await self._try(self._remove)
+
+    async def _try(self, change: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await change()
         except (RobotLinkError, ToolError) as error:
-            self._known = None
             log.warning("the planning scene does not show what the gripper holds or held: %s", error)
 
-    async def _forget(self) -> None:
-        if self._known is not False:
-            await self._try(self._remove())
-
-    async def _attach(self, width_m: float, size_m: tuple[float, float, float] | None) -> None:
+    async def _attach(self) -> None:
+        assert self._width is not None
         present = await scene_objects(self._robot)
-        attached = [item.object_id for item in present if item.attached_to is not None]
-        if attached and (size_m is None or attached != [OBJECT_ID]):
+        if any(item.attached_to is not None and item.object_id != HELD_ID for item in present):
             # What somebody else attached is theirs.
-            self._known = OBJECT_ID in attached
             return
+        await self._remove(present)
         file = self._robot.file
-        _, across, height = (0.0, *UNTOLD_M) if size_m is None else size_m
+        between, across, height = self._size or (0.0, DEFAULT_ACROSS_M, DEFAULT_HEIGHT_M)
         # The fingers have measured how wide it is where they hold it; above and below it may be wider.
-        width = max(width_m, 0.0 if size_m is None else size_m[0], 0.005)
+        size = [max(side, LEAST_M) for side in (max(self._width, between), across, height)]
         lowest = file.gripper.finger_offset_m + height - file.gripper.grasp_depth(height)
         box: Message = {
             "header": {"frame_id": file.frames.tool},
-            "id": OBJECT_ID,
-            "pose": {"position": {"x": 0.0, "y": 0.0, "z": lowest - height / 2}, "orientation": {"w": 1.0}},
-            "primitives": [{"type": BOX, "dimensions": [width, max(across, 0.005), max(height, 0.005)]}],
+            "id": HELD_ID,
+            "pose": {"position": {"x": 0.0, "y": 0.0, "z": lowest - size[2] / 2}, "orientation": {"w": 1.0}},
+            "primitives": [{"type": BOX, "dimensions": size}],
             "primitive_poses": [{"orientation": {"w": 1.0}}],
             "operation": ADD,
         }
-        await self._remove(present)
-        touching = sorted({file.frames.tool, *file.gripper.links})
-        await apply(
-            self._robot,
-            attached=[{"link_name": file.frames.tool, "object": box, "touch_links": touching, "weight": 0.0}],
-        )
-        self._known = True
+        links = sorted({file.frames.tool, *file.gripper.links})
+        await apply(self._robot, attached=[{"link_name": file.frames.tool, "object": box, "touch_links": links}])
+        self._there, self._released = (self._width, self._size), False
+        self._changed("the hand holds something")
 
     async def _detach(self) -> None:
         """Make an obstacle of it where it is now, as MoveIt does with what is detached."""
+        self._there, self._asked = None, True
         for item in await scene_objects(self._robot):
-            if item.object_id == OBJECT_ID and item.attached_to is not None:
-                gone: Message = {"link_name": item.attached_to, "object": {"id": OBJECT_ID, "operation": REMOVE}}
+            if item.object_id == HELD_ID and item.attached_to is not None:
+                gone: Message = {"link_name": item.attached_to, "object": {"id": HELD_ID, "operation": REMOVE}}
                 await apply(self._robot, attached=[gone])
-                self._known = self._released = True
-                return
-        self._known = False
+                self._released = True
+                self._changed("something was let go")
 
     async def _remove(self, present: list[CollisionObject] | None = None) -> None:
         for item in await scene_objects(self._robot) if present is None else present:
-            if item.object_id == OBJECT_ID:
-                gone: Message = {"id": OBJECT_ID, "operation": REMOVE}
+            if item.object_id == HELD_ID:
+                gone: Message = {"id": HELD_ID, "operation": REMOVE}
                 if item.attached_to is not None:
                     await apply(self._robot, attached=[{"link_name": item.attached_to, "object": gone}])
                 await apply(self._robot, world=[gone])
-        self._known = False
+        self._there, self._asked = None, True

@@ -21,6 +21,7 @@ from quartet_contracts.tools.moveit import (
 from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.arm import arm_joints, link_pose, moveit_code
 from quartet_moveit.codes import ADVICE, SUCCESS, name_of, tool_code
+from quartet_moveit.planner import Planner
 from quartet_moveit.requests import ik_request
 from quartet_moveit.target import Target, check_group, in_base, joints_of
 from quartet_robot_link import Message
@@ -34,7 +35,7 @@ SEED_RANGE_RAD = 3.1416
 JointPositions = Annotated[list[Finite], Field(description="rad, in the order of list_planning_groups")]
 
 
-def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functions
+def register(server: ToolServer, planner: Planner) -> None:  # noqa: C901 - a list of small functions
     """Add the tools of this module: 6 in all."""
     robot, arm, frames, services = (
         server.robot,
@@ -118,7 +119,7 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
                     break
                 near = [seeds.uniform(-SEED_RANGE_RAD, SEED_RANGE_RAD) for _ in arm.joints]
                 request["ik_request"]["robot_state"] = joint_state(near)
-            response = await robot.link.call_service(services.compute_ik, request)
+            response = await planner.ask(services.compute_ik, request)
             if moveit_code(response) == SUCCESS:
                 found = response["solution"]["joint_state"]
                 by_name = dict(zip(found["name"], map(float, found["position"]), strict=True))
@@ -141,7 +142,7 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
         Failures: INVALID_PARAMETERS (wrong joints), INVALID_GROUP, ROS_ERROR, TIMEOUT, BRIDGE_UNAVAILABLE.
         """
         chosen = check_group(group, robot)
-        response = await robot.link.call_service(
+        response = await planner.ask(
             services.check_state_validity, {"group_name": chosen, "robot_state": state(joint_positions)}
         )
         contacts = [

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from quartet_contracts.tools.moveit import ArmResult, MoveitCode
 from quartet_moveit.arm import arm_joints, missed, missed_joints, not_reached, run, tool_pose_or_none, verdict
-from quartet_moveit.held_object import HeldObject
 from quartet_moveit.inverse import MAX_LOWER_M, highest
+from quartet_moveit.planner import Planner
 from quartet_moveit.requests import flange_at, joint_constraints, move_goal, pose_constraints
 from quartet_moveit.target import Target, check_group, in_base, joints_of
 from quartet_robot_link import Message
@@ -18,7 +18,7 @@ MAX_PLANNING_S = 15.0
 """Less than the wall time for which a simulated clock may stand still while a goal runs (robot_link, _motion.py)."""
 
 
-def register(server: ToolServer, held: HeldObject) -> None:
+def register(server: ToolServer, planner: Planner) -> None:
     """Add plan_and_execute."""
     robot = server.robot
 
@@ -63,19 +63,20 @@ def register(server: ToolServer, held: HeldObject) -> None:
         _check_kind(target, target_type, lower_by_m)
         chosen = check_group(group, robot)
         async with server.leases.acquire("arm", "plan_and_execute") as lease:
+            await lease.unless_canceled(planner.prepare())
             if target.kind == "pose":
                 result = await _to_pose(server, lease, target, chosen, planner_id, timeout, lower_by_m)
-                return await _left(held, result)
+                return await _left(planner, result)
             joints = joints_of(target, robot)
             fields = await _move(server, lease, chosen, joint_constraints(robot, joints), planner_id, timeout)
             if fields["executed"] and (off := missed_joints(robot, await arm_joints(robot), joints)):
                 fields |= not_reached(off)
-            return await _left(held, ArmResult(**fields, pose=await tool_pose_or_none(robot)))
+            return await _left(planner, ArmResult(**fields, pose=await tool_pose_or_none(robot)))
 
 
-async def _left(held: HeldObject, result: ArmResult) -> ArmResult:
+async def _left(planner: Planner, result: ArmResult) -> ArmResult:
     if result.executed:
-        await held.left()
+        await planner.held.hand_has_left()
     return result
 
 

@@ -10,6 +10,7 @@ from quartet_moveit.codes import ADVICE, SUCCESS, name_of, tool_code
 from quartet_moveit.inverse import solve
 from quartet_moveit.operations import Operations
 from quartet_moveit.plan import MAX_PLANNING_S
+from quartet_moveit.planner import Planner
 from quartet_moveit.requests import joint_constraints, move_goal, pose_constraints
 from quartet_moveit.target import Target, check_group, in_base, joints_of
 from quartet_robot_link import Message, seconds
@@ -20,7 +21,7 @@ ANSWER_S = 10.0
 PlanningTime = Annotated[Finite, Field(gt=0, le=MAX_PLANNING_S, description="planning time [s]")]
 
 
-def register(server: ToolServer, operations: Operations) -> None:
+def register(server: ToolServer, operations: Operations, planner: Planner) -> None:
     """Add plan_to_pose, plan_to_joint_state, plan_to_named_state and get_plan_result."""
     robot = server.robot
 
@@ -91,7 +92,7 @@ def register(server: ToolServer, operations: Operations) -> None:
     async def plan(group: str, constraints: Message, planner_id: str, planning_s: float) -> tuple[PlanResult, Message]:
         """The result without its id, and the trajectory. Raises RobotLinkError."""
         request = move_goal(robot, group, constraints, planner_id, planning_s)["request"]
-        answer = await robot.link.call_service(
+        answer = await planner.ask(
             robot.file.services.plan_kinematic_path,
             {"motion_plan_request": request},
             timeout_s=planning_s + ANSWER_S,

@@ -166,17 +166,19 @@ class ArmSimulation(ABC):
         return float(np.abs(self._arm_body.arm_velocities()).max()) < STILL
 
     # --- planning ---------------------------------------------------------------------------------
-    def snapshot(self) -> Scene:
+    def snapshot(self, *, look: bool = True) -> Scene:
         """A Scene: an own copy of what planning needs, for use in another thread.
 
-        To be called in the thread that renders: the planner's octomap takes the pictures of this moment first.
+        To be called in the thread that renders: the planner's octomap takes the pictures of this moment first. Without
+        a `look` it has what it had, which is enough for kinematics.
         """
-        for camera in CAMERAS:
+        for camera in CAMERAS if look else ():
             self.render(camera)
             self._map(camera)
         tree = self.frame_tree()
         base = tree.between(FIXED_FRAME, self.arm.base)
-        octree = Octree(self._octomap.voxels(), base @ np.linalg.inv(self.base_in_world()), self._allowed)
+        allowed = self._allowed | self._scene_objects.may_touch
+        octree = Octree(self._octomap.voxels(), base @ np.linalg.inv(self.base_in_world()), allowed)
         return Scene(
             self.arm,
             self._scene_model,
@@ -257,10 +259,14 @@ class ArmSimulation(ABC):
         self._octomap.clear()
         self._mapped.clear()
 
-    def _forget_surroundings(self) -> None:
-        """Begin an episode: nothing was seen or added."""
+    def _forget_pictures(self) -> None:
+        """Forget all that was seen."""
         self.clear_octomap()
         self._pictures.clear()
+
+    def _forget_surroundings(self) -> None:
+        """Begin an episode: nothing was seen or added."""
+        self._forget_pictures()
         self._allowed = frozenset()
         self.set_scene_objects(SceneObjects())
 

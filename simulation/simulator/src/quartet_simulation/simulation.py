@@ -392,6 +392,8 @@ class Simulation(ArmSimulation):
         self._physics.forward()
         self._localise()
         self._base.reset()
+        # Odometry begins anew, and what was seen is where it was in odom.
+        self._forget_pictures()
 
     def put_arm(self, joints: Iterable[float], opening: float) -> None:
         """Set the arm to true joint positions [rad] with the fingers `opening` [m] apart. For scenario set-up."""

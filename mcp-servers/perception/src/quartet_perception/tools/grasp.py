@@ -19,6 +19,8 @@ from quartet_tool_server import ToolServer
 
 _FROM_ABOVE_M = 0.5
 """What was seen from nearer than this was seen by the wrist camera above it: there is no better look."""
+_FLAT_M = 0.005
+"""Least height that is told for the planner's sake."""
 _LITTLE_ROOM_M = 0.006
 """With less room than this a finger may touch something."""
 
@@ -126,7 +128,7 @@ def _result(
             minimum=(float(low[0]), float(low[1]), seen.support), maximum=(float(high[0]), float(high[1]), seen.top)
         ),
         object_height_m=seen.height,
-        object_size_m=(grasp.width, grasp.length, seen.height),
+        object_size_m=(grasp.width, grasp.length, max(seen.height, _FLAT_M)),
         grasp_width_m=grasp.width,
         num_points=len(seen.points),
         gripper_offset_m=gripper.finger_offset_m,

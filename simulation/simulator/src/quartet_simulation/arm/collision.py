@@ -66,7 +66,7 @@ def planning_model(
         else:
             geom.contype, geom.conaffinity = BODY, 0
     if added is not None:
-        added.build(spec, obstacle=(STATIC, 0), carried=(HELD, STATIC | OBJECT | BODY), tool=prefix + arm.tool)
+        added.build(spec, obstacle=(STATIC, 0), carried=(HELD, STATIC | BODY | ARM | FINGER), tool=prefix + arm.tool)
     return spec.compile()
 
 

@@ -39,7 +39,7 @@ class ArmModel:
     """Frame between the finger tips."""
     tip_m: float
     fingers: tuple[str, ...]
-    """Bodies of the gripper that may touch things."""
+    """Bodies of the gripper that move against each other."""
     lower: tuple[float, ...]
     upper: tuple[float, ...]
     speed: tuple[float, ...]

@@ -62,6 +62,8 @@ class SceneObject:
     pose: np.ndarray
     solids: tuple[Solid, ...]
     attached: bool = False
+    touch_links: tuple[str, ...] = ()
+    """Links that may touch it while it is attached."""
 
 
 class SceneObjects:
@@ -94,13 +96,14 @@ class SceneObjects:
         """Return the objects without one of them."""
         return SceneObjects(item for item in self if item.name != name)
 
-    def attach(self, name: str, tool: np.ndarray) -> SceneObjects:
+    def attach(self, name: str, tool: np.ndarray, touch_links: Iterable[str] = ()) -> SceneObjects:
         """`name` of the world moves with the tool, whose pose in the world is `tool`. Raises SceneObjectError."""
         item = self.get(name)
         if item is None or item.attached:
             known = ", ".join(sorted(other.name for other in self if not other.attached)) or "none"
             raise SceneObjectError(f"'{name}' is not an object of the world; valid: {known}")
-        return self.put(replace(item, pose=np.linalg.inv(tool) @ item.pose, attached=True))
+        pose = np.linalg.inv(tool) @ item.pose
+        return self.put(replace(item, pose=pose, attached=True, touch_links=tuple(touch_links)))
 
     def detach(self, name: str, tool: np.ndarray) -> SceneObjects:
         """`name` stays where the tool is now. Raises SceneObjectError."""
@@ -108,7 +111,12 @@ class SceneObjects:
         if item is None or not item.attached:
             known = ", ".join(sorted(other.name for other in self if other.attached)) or "none"
             raise SceneObjectError(f"'{name}' is not attached; valid: {known}")
-        return self.put(replace(item, pose=tool @ item.pose, attached=False))
+        return self.put(replace(item, pose=tool @ item.pose, attached=False, touch_links=()))
+
+    @property
+    def may_touch(self) -> frozenset[frozenset[str]]:
+        """Pairs of an attached object and a link that may touch it."""
+        return frozenset(frozenset((item.name, link)) for item in self if item.attached for link in item.touch_links)
 
     def build(
         self, spec: mujoco.MjSpec, obstacle: tuple[int, int], carried: tuple[int, int], tool: str = "arm_tool0"

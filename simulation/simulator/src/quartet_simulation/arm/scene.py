@@ -69,7 +69,7 @@ class Scene:
         Raises UnknownNameError.
         """
         arm, link = self.arm, link or self.arm.tool
-        links = (arm.mount, *arm.hand, arm.tip)
+        links = (arm.mount, *arm.hand, *arm.fingers, arm.tip)
         if link not in links:
             raise UnknownNameError("link", link, links)
         joints = self.positions if q is None else np.asarray(q, dtype=float)
@@ -165,7 +165,7 @@ class Scene:
             text = f"no IK solution for {self.arm.tool} at ({x:.3f}, {y:.3f}, {z:.3f}) in {self.arm.base}"
             return Plan(MoveItCode.NO_IK_SOLUTION, text, None, time.monotonic() - began)
         if self.in_collision(origin):
-            return Plan(MoveItCode.START_STATE_IN_COLLISION, self._collision_text("start"), None, 0.0)
+            return Plan(MoveItCode.START_STATE_IN_COLLISION, self._collision_text("start", GRAZE), None, 0.0)
         free = [q for q in solutions if self._free(q)]
         if not free:
             self._world.set_arm(solutions[0])
@@ -180,13 +180,16 @@ class Scene:
             if not a <= value <= b:
                 return MoveItCode.INVALID_GOAL_CONSTRAINTS, f"{name} {value:.3f} is outside [{a:.3f}, {b:.3f}]"
         if self.in_collision(origin):
-            return MoveItCode.START_STATE_IN_COLLISION, self._collision_text("start")
+            return MoveItCode.START_STATE_IN_COLLISION, self._collision_text("start", GRAZE)
         if not self._free(goal):
             return MoveItCode.GOAL_IN_COLLISION, self._collision_text("goal")
         return None
 
-    def _collision_text(self, what: str) -> str:
-        return f"the {what} state is in collision with {self._world.touched()}"
+    def _collision_text(self, what: str, slack: float = 0.0) -> str:
+        self._world.slack = slack
+        text = f"the {what} state is in collision with {self._world.touched()}"
+        self._world.slack = 0.0
+        return text
 
     def _plan_to(
         self, goals: list[np.ndarray], origin: np.ndarray, planner_id: str, timeout: float, scale: float, began: float

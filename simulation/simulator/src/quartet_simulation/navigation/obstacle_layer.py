@@ -37,7 +37,7 @@ JUST_BEFORE_M = 0.05
 
 
 class ObstacleLayer:
-    """Marks things on the floor, people, other robots and closed doors in a costmap, as far as they are in sight.
+    """Marks things on the floor, people and closed doors in a costmap, as far as they are in sight, and robots near by.
 
     Args:
         physics: of the robot.

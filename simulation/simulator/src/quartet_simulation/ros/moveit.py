@@ -64,9 +64,9 @@ class MoveIt:
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     # --- helpers --------------------------------------------------------------------------------------
-    async def _snapshot(self) -> Snapshot:
+    async def _snapshot(self, *, look: bool = True) -> Snapshot:
         def take(sim: ArmSimulation) -> Snapshot:
-            return Snapshot(sim.snapshot(), sim.frame_tree(), sim.time)
+            return Snapshot(sim.snapshot(look=look), sim.frame_tree(), sim.time)
 
         return await self._world.call(take)
 
@@ -186,7 +186,7 @@ class MoveIt:
         }
 
     async def _compute_fk(self, request: Message) -> Message:
-        snapshot = await self._snapshot()
+        snapshot = await self._snapshot(look=False)
         arm = self._arm
         frame = request["header"]["frame_id"] or arm.base
         links = request["fk_link_names"] or [arm.tool]
@@ -248,7 +248,7 @@ class MoveIt:
                 "robot_state": state,
                 "robot_model_name": self._arm.robot,
                 "allowed_collision_matrix": matrix,
-                "world": {"collision_objects": world},
+                "world": {"collision_objects": world, "octomap": planning_scene.octomap(components)},
             }
         }
 

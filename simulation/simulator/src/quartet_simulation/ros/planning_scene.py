@@ -10,6 +10,7 @@ import numpy as np
 
 from quartet_simulation.arm.collision import OCTOMAP
 from quartet_simulation.arm.objects import Kind, SceneObject, SceneObjects, Solid
+from quartet_simulation.arm.octomap import RESOLUTION
 from quartet_simulation.arm_simulation import FIXED_FRAME, ArmSimulation
 from quartet_simulation.errors import SceneObjectError, UnknownFrameError
 from quartet_simulation.ros import frames
@@ -19,7 +20,7 @@ from quartet_simulation.ros.types import Message
 ADD, REMOVE, APPEND, MOVE = range(4)
 """Operations of moveit_msgs/msg/CollisionObject."""
 OPERATIONS = ("ADD", "REMOVE", "APPEND", "MOVE")
-ATTACHED, NAMES, GEOMETRY, MATRIX = 4, 8, 16, 128
+ATTACHED, NAMES, GEOMETRY, OCTREE, MATRIX = 4, 8, 16, 32, 128
 """Components of moveit_msgs/msg/PlanningSceneComponents; 0 asks for all."""
 TO_SHAPE: dict[int, Kind] = {1: "box", 2: "sphere", 3: "cylinder"}
 FROM_SHAPE = {name: number for number, name in TO_SHAPE.items()}
@@ -48,6 +49,13 @@ def apply(sim: ArmSimulation, scene: Message) -> str | None:
     if allowed is not None:
         sim.allow_contacts(allowed)
     return None
+
+
+def octomap(components: int) -> Message:
+    """Return the octomap's description as far as `components` asks for it; its voxels are not told."""
+    if components and not components & OCTREE:
+        return {}
+    return {"header": {"frame_id": FIXED_FRAME}, "octomap": {"binary": True, "id": "OcTree", "resolution": RESOLUTION}}
 
 
 def matrix(sim: ArmSimulation, components: int) -> Message:
@@ -84,7 +92,12 @@ def describe(sim: ArmSimulation, components: int) -> tuple[list[Message], list[M
     for item in sim.scene_objects:
         if item.attached and (not components or components & ATTACHED):
             held.append(
-                {"link_name": sim.arm.tool, "object": _message(item, sim.arm.tool, item.pose, sim.time), "weight": 1.0}
+                {
+                    "link_name": sim.arm.tool,
+                    "object": _message(item, sim.arm.tool, item.pose, sim.time),
+                    "touch_links": list(item.touch_links),
+                    "weight": 1.0,
+                }
             )
         elif not item.attached and (not components or components & GEOMETRY):
             world.append(_message(item, FIXED_FRAME, places.told(item.pose), sim.time))
@@ -151,7 +164,8 @@ def _change_attached(objects: SceneObjects, message: Message, places: _Places) -
         )
     if item["primitives"]:
         objects = objects.put(SceneObject(name, _pose(item, places), _solids(item)))
-    return objects.attach(name, places.tool)
+    # As the message has it, the link itself is among them.
+    return objects.attach(name, places.tool, (link, *message["touch_links"]))
 
 
 def _pose(message: Message, places: _Places) -> np.ndarray:
