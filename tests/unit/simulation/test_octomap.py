@@ -1,11 +1,14 @@
 """The octomap of the arm's planner: what depth pictures put into voxels, and the points that are looked up there."""
 
+import math
+
 import mujoco
 import numpy as np
 import pytest
 
 from quartet_simulation.arm.body_points import ROW, SPACING, BodyPoints
 from quartet_simulation.arm.octomap import MOVED, RANGE, REACH, RESOLUTION, DepthView, Octomap
+from quartet_simulation.arm_simulation import OCTOMAP_PERIOD_S
 
 FOCAL, SHAPE = 460.0, (480, 640)
 AHEAD = np.array([[0.0, 0.0, 1.0, 0.0], [-1.0, 0.0, 0.0, 0.0], [0.0, -1.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]])
@@ -184,3 +187,30 @@ def test_a_plane_has_no_surface_to_put_points_on():
     )
     with pytest.raises(ValueError, match="'floor' is a mjGEOM_PLANE"):
         BodyPoints(model, [0])
+
+
+def test_a_drive_is_watched_every_other_second(studio):
+    """What it drove past is known when the arm plans, also where no camera looks then."""
+    studio.reset("studio", 0)
+    studio.put_robot(0.85, 0.0, 0.0)
+    studio.watch()
+    counter = studio.snapshot(look=False)
+    ahead = counter.ik_all(down(0.75, 0.0, 0.85))[0]
+    assert counter.in_collision(ahead)
+    studio.put_robot(-1.0, 0.0, math.pi)
+    assert not studio.snapshot(look=False).in_collision(ahead)
+    studio.watch()
+    first = studio._mapped["front"]
+    studio.step(OCTOMAP_PERIOD_S - 0.1)
+    studio.watch()
+    assert studio._mapped["front"] is first
+    studio.step(0.2)
+    studio.watch()
+    assert studio._mapped["front"] is not first
+
+
+def down(x: float, y: float, z: float) -> np.ndarray:
+    """A tool that points down, in the base frame."""
+    pose = np.diag([1.0, -1.0, -1.0, 1.0])
+    pose[:3, 3] = x, y, z
+    return pose

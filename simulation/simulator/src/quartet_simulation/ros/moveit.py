@@ -59,6 +59,15 @@ class MoveIt:
         ):
             graph.serve(name, type_name, NODE, handler)
 
+    def tick(self, sim: ArmSimulation, moving: bool) -> float | None:
+        """Let the octomap see what the robot drives past. Runs in the simulation's thread."""
+        if moving:
+            sim.watch()
+        return None
+
+    def flush(self, sim: ArmSimulation) -> None:
+        """Do nothing: a plan looks by itself."""
+
     def close(self) -> None:
         """End the planning threads; a plan in progress is not waited for."""
         self._workers.shutdown(wait=False, cancel_futures=True)

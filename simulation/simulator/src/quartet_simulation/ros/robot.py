@@ -102,7 +102,7 @@ class Robot:
             server.refuses_cancels = lambda: self.faults.strikes("cancels_refused")
         self._cameras = Cameras(world, graph, post)
         await world.call(self._cameras.warm_up)
-        world.observers = [Publishers(world, graph, post, hand, drives=drives), self._cameras]
+        world.observers = [Publishers(world, graph, post, hand, drives=drives), self._cameras, self._moveit]
         world.poke()
         self._guard.start()
 
