@@ -236,16 +236,18 @@ async def test_planning_groups(moveit, robot_file):
 
 
 async def test_without_move_group_the_tools_say_so(open_server, sim, robot_file):
-    services = robot_file.services.model_copy(
-        update={"plan_kinematic_path": "/not_there/plan", "get_planning_scene": "/not_there/scene"}
-    )
-    robot = await Robot.open(robot_file.model_copy(update={"services": services}), url=sim.url, wait_s=60)
-    try:
-        moveit = await open_server(quartet_moveit, over=robot)
-        assert "/not_there/plan" in await moveit.refused("plan_to_named_state", "ROS_ERROR", state_name="look_down")
-        assert "/not_there/scene" in await moveit.refused("list_collision_objects", "ROS_ERROR")
-    finally:
-        await robot.close()
+    for service, tool, arguments in (
+        ("plan_kinematic_path", "plan_to_named_state", {"state_name": "look_down"}),
+        ("get_planning_scene", "plan_to_named_state", {"state_name": "look_down"}),
+        ("get_planning_scene", "list_collision_objects", {}),
+    ):
+        services = robot_file.services.model_copy(update={service: "/not_there"})
+        robot = await Robot.open(robot_file.model_copy(update={"services": services}), url=sim.url, wait_s=60)
+        try:
+            moveit = await open_server(quartet_moveit, over=robot)
+            assert "/not_there" in await moveit.refused(tool, "ROS_ERROR", **arguments)
+        finally:
+            await robot.close()
 
 
 async def test_annotations_tell_what_moves(moveit):

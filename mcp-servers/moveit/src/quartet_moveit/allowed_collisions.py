@@ -66,6 +66,12 @@ class AllowedCollisions:
             await self._close()
             yield
 
+    @asynccontextmanager
+    async def undisturbed(self) -> AsyncIterator[None]:
+        """While this lasts, nobody lets the gripper touch things; nothing is changed."""
+        async with self._planning:
+            yield
+
     async def _close(self) -> None:
         if not self._closed:
             await self._set(allowed=False)

@@ -119,7 +119,7 @@ def register(server: ToolServer, planner: Planner) -> None:  # noqa: C901 - a li
                     break
                 near = [seeds.uniform(-SEED_RANGE_RAD, SEED_RANGE_RAD) for _ in arm.joints]
                 request["ik_request"]["robot_state"] = joint_state(near)
-            response = await planner.ask(services.compute_ik, request)
+            response = await planner.look(services.compute_ik, request)
             if moveit_code(response) == SUCCESS:
                 found = response["solution"]["joint_state"]
                 by_name = dict(zip(found["name"], map(float, found["position"]), strict=True))
@@ -142,7 +142,7 @@ def register(server: ToolServer, planner: Planner) -> None:  # noqa: C901 - a li
         Failures: INVALID_PARAMETERS (wrong joints), INVALID_GROUP, ROS_ERROR, TIMEOUT, BRIDGE_UNAVAILABLE.
         """
         chosen = check_group(group, robot)
-        response = await planner.ask(
+        response = await planner.look(
             services.check_state_validity, {"group_name": chosen, "robot_state": state(joint_positions)}
         )
         contacts = [

@@ -8,7 +8,7 @@ from quartet_robot_link import Message, Robot
 class Planner:
     """Asks MoveIt for plans, inverse kinematics and collision checks.
 
-    Before each request the planning scene has what the gripper holds, and says whether the gripper may touch things.
+    Before each plan the planning scene has what the gripper holds, and says whether the gripper may touch things.
     """
 
     def __init__(self, robot: Robot, held: HeldObject) -> None:
@@ -33,3 +33,11 @@ class Planner:
         scene = self._collisions.gripper_among_things() if among_things else self._collisions.gripper_apart()
         async with scene:
             return await self._robot.link.call_service(service, request, timeout_s=timeout_s)
+
+    async def look(self, service: str, request: Message) -> Message:
+        """Return the answer of a service that plans nothing; the planning scene stays as it is.
+
+        Raises CallTimeoutError, BridgeUnavailableError.
+        """
+        async with self._collisions.undisturbed():
+            return await self._robot.link.call_service(service, request)

@@ -27,8 +27,8 @@ from quartet_simulation.sensors.frame_tree import FrameTree
 FIXED_FRAME = "odom"
 """Frame of the planning scene, in which what was seen and what clients added stays where it is."""
 OCTOMAP_PERIOD_S = 2.0
-"""World time between two pictures of a camera that enter the octomap while nobody plans [s]: a base at 0.5 m/s is then a
-metre farther, half of what the octomap has around it."""
+"""World time between two pictures of a camera that enter the octomap while nobody plans [s]: a base at 0.5 m/s is then
+a metre farther, half of what the octomap has around it."""
 STILL = 0.02
 """Greatest joint speed of an arm at rest [rad/s]."""
 
