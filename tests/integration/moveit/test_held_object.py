@@ -20,7 +20,7 @@ from quartet_robot_link import CallTimeoutError
 DOWN = [1, 0, 0, 0]
 CAN_M = [0.066, 0.066, 0.122]
 GRIPPER = ("arm_tool0", "left_finger", "right_finger")
-LOW = [0.6, 0.0, 0.21]
+LOW = [0.6, 0.0, 0.20]
 
 
 @pytest.fixture

@@ -217,10 +217,11 @@ async def test_a_state_through_the_robots_own_body_is_in_collision(moveit):
 
 
 async def test_contacts_never_name_what_only_the_cameras_can_know(moveit, sim):
-    there = (await moveit.call("plan_to_pose", position=[0.7, 0.0, 0.6], orientation=DOWN))["final_positions"]
+    there = (await moveit.call("plan_to_pose", position=[0.6, 0.0, 0.20], orientation=DOWN))["final_positions"]
     assert (await moveit.call("check_state_collision", joint_positions=there))["in_collision"] is False
-    x, y, z = (await moveit.server.robot.transform("map", "base_footprint")).apply((0.7, 0.0, 0.5))
-    sim.post("/place", object="green tea box", x=x, y=y, z=z)
+    # Below a finger.
+    x, y, _ = (await moveit.server.robot.transform("map", "base_footprint")).apply((0.67, 0.0, 0.0))
+    sim.post("/place", object="green tea box", x=x, y=y, z=0.0)
     result = await moveit.call("check_state_collision", joint_positions=there)
     assert result["in_collision"] is True
     assert "<octomap>" in str(result["contacts"])
