@@ -85,17 +85,6 @@ def test_the_robot_is_no_obstacle_to_itself_padding_included(octomap):
     assert there(octomap, (0.61, 0.0, 1.0 + 2 * RESOLUTION)) == [True]
     octomap.integrate(seen(wall(1.01, middle=0.61)), NOTHING)
     assert there(octomap, near, aside) == [True, True]
-    # What the picture shows of the arm frees the voxels again.
-    octomap.integrate(seen(wall(1.01, middle=0.61)), arm)
-    assert there(octomap, near, aside) == [False, False]
-
-
-def test_what_the_robot_hides_stays_where_it_was_seen(octomap):
-    """A hand that goes down to a thing does not wipe it out."""
-    octomap.integrate(seen(wall(1.01)), NOTHING)
-    hand = np.array([[1.01 - RESOLUTION, 0.0, 1.0], [0.5, 0.0, 1.0]])
-    octomap.integrate(seen(wall(1.01, middle=0.5)), hand)
-    assert there(octomap, (1.01, 0.0, 1.0)) == [True]
 
 
 @pytest.mark.parametrize("step", [(0.7, 0.0, 0.0), (-0.6, 0.55, 0.0), (0.0, -1.3, 0.1)])

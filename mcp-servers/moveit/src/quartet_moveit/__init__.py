@@ -11,7 +11,7 @@ from quartet_tool_server import ServerSpec, ToolServer, current_grant
 def register(server: ToolServer) -> None:
     """Add the tools of arm and gripper."""
     operations = Operations(lambda: grant.fence if (grant := current_grant.get()) else 0)
-    held = HeldObject(server.robot, operations.outdate)
+    held = HeldObject(server.robot, lambda: gripper.grasp_of(server.robot), operations.outdate)
     planner = Planner(server.robot, held)
     gripper.register(server, held)
     for topic in (plan, cartesian, kinematics):

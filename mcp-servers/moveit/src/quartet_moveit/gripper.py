@@ -82,7 +82,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
                 f"{file.max_effort_n:g}: fingers that press less cannot be told from fingers that hold nothing"
             )
         if not server.limits.may_release:
-            now = judge(robot, await read(robot))
+            now = await grasp_of(robot)
             wider = robot.file.gripper.width_at(position) > (now.width_m or 0.0) + WIDER_M
             if wider and now.state is not GraspState.EMPTY:
                 server.limits.check_release(tool, now.message)
@@ -97,7 +97,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
             return
         # What cannot be measured is no release, and does not spoil the result.
         with contextlib.suppress(RobotLinkError, ToolError):
-            if judge(robot, await read(robot)).state is GraspState.EMPTY:
+            if (await grasp_of(robot)).state is GraspState.EMPTY:
                 releases[:] = [(time.monotonic(), held_at)]
 
     @server.tool(moves="gripper", limits=partial(grip_limits, "open_gripper"), around=noting_release)
@@ -143,7 +143,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
         force after the fingers have come to rest; it does not say which object it is (the wrist camera does).
         Failures: TIMEOUT (the gripper's driver is silent), BRIDGE_UNAVAILABLE.
         """
-        now = judge(robot, await read(robot))
+        now = await grasp_of(robot)
         held.note(now)
         if not releases:
             return now
@@ -157,7 +157,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
         What is not known must not keep the fingers from being opened.
         """
         try:
-            state = judge(robot, await read(robot)).state
+            state = (await grasp_of(robot)).state
         except (RobotLinkError, ToolError):
             return None
         pose = await tool_pose_or_none(robot) if state in {GraspState.HOLDING, GraspState.UNKNOWN} else None
@@ -188,7 +188,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
                 progress=report,
             )
         # Out of the lease: who stops the robot must not wait for the fingers' reading to settle.
-        measured = judge(robot, await read(robot))
+        measured = await grasp_of(robot)
         values = outcome.values
         fields: dict[str, Any] = measured.model_dump()
         fields |= {"stalled": values.get("stalled"), "reached_goal": values.get("reached_goal")}
@@ -198,6 +198,11 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
             text = "the gripper's controller gave up; get_grasp_state, then try again"
             fields |= {"ok": False, "error_code": MoveitCode.GRIPPER_FAILED, "message": text}
         return GripperResult(**fields)
+
+
+async def grasp_of(robot: Robot) -> GripperResult:
+    """Return what the gripper holds, once it has come to rest. Raises CallTimeoutError, BridgeUnavailableError."""
+    return judge(robot, await read(robot))
 
 
 async def read(robot: Robot) -> Reading:

@@ -27,13 +27,16 @@ class HeldObject:
     """Attaches what the gripper holds to the tool. Where it is let go it stays an obstacle until the hand has left.
 
     Readings of the gripper are only noted; the planning scene is changed when the gripper was closed or opened, and
-    before a plan is made. A robot file without `gripper.links` leaves the planning scene alone: nothing could then be
-    held without touching links of the gripper.
+    before a plan is made. The gripper is read then: something may have been put into it, or have slipped. A robot
+    file without `gripper.links` leaves the planning scene alone: nothing could then be held without touching the
+    gripper.
     """
 
-    def __init__(self, robot: Robot, changed: Callable[[str], None]) -> None:
-        """`changed` is called with the reason when plans that were made before are outdated."""
-        self._robot, self._changed = robot, changed
+    def __init__(
+        self, robot: Robot, read: Callable[[], Awaitable[GripperResult]], changed: Callable[[str], None]
+    ) -> None:
+        """`read` reads the gripper; `changed` is called with the reason when earlier plans are outdated."""
+        self._robot, self._read, self._changed = robot, read, changed
         self._noted = False
         self._width: float | None = None
         """Between the fingers [m]; None: they hold nothing, or nothing was noted yet."""
@@ -78,6 +81,15 @@ class HeldObject:
             self._released = False
             async with self._changing:
                 await self._try(self._remove)
+
+    async def look(self) -> None:
+        """Read the gripper and bring the planning scene in line with it; as it was where the gripper is silent."""
+        if self._robot.file.gripper.links:
+            try:
+                self.note(await self._read())
+            except (RobotLinkError, ToolError) as error:
+                log.warning("what the gripper holds is not known: %s", error)
+            await self.update()
 
     async def update(self) -> None:
         """Bring the planning scene in line with what was noted of the gripper.

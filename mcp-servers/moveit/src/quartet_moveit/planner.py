@@ -18,7 +18,7 @@ class Planner:
 
     async def prepare(self) -> None:
         """Prepare for a plan that a caller who holds the arm asks for by itself. Raises as `ask`."""
-        await self.held.update()
+        await self.held.look()
         async with self._collisions.gripper_apart():
             pass
 
@@ -29,7 +29,7 @@ class Planner:
 
         Raises ToolError ROS_ERROR, CallTimeoutError, BridgeUnavailableError.
         """
-        await self.held.update()
+        await self.held.look()
         scene = self._collisions.gripper_among_things() if among_things else self._collisions.gripper_apart()
         async with scene:
             return await self._robot.link.call_service(service, request, timeout_s=timeout_s)

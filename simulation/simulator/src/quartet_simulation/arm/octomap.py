@@ -111,32 +111,29 @@ class Octomap:
     def integrate(self, view: DepthView, body: np.ndarray) -> None:
         """Take over a picture; `body` are points (N, 3) all over the robot, which is no obstacle to itself.
 
-        As in MoveIt, what the picture shows of the body, padded by a voxel, frees voxels; what was seen there before
-        and is hidden by the body now stays.
+        The body, padded by a voxel, frees the voxels that it is in. MoveIt frees those in which it sees the body.
         """
         grid = self._occupied
         known = np.argwhere(grid)
         gone = known[view.sees_through((known + self._corner + 0.5) * RESOLUTION)]
         grid[tuple(gone.T)] = False
-        own = np.zeros_like(grid)
-        own[self._cells(body)] = True
-        x, y, z = self._cells(view.points())
-        near = self._padded(own)[x, y, z]
-        grid[x, y, z] = ~near
+        grid[self._cells(view.points())] = True
+        self._clear_around(body)
         for axis in range(3):
             ends: list[slice | list[int]] = [slice(None)] * 3
             ends[axis] = [0, -1]
             grid[tuple(ends)] = False
 
-    @staticmethod
-    def _padded(own: np.ndarray) -> np.ndarray:
-        """Return voxels and all that touch them."""
-        where = [np.flatnonzero(own.any(axis=tuple(other for other in range(3) if other != axis))) for axis in range(3)]
-        if not len(where[0]):
-            return own
-        box = tuple(slice(max(0, int(some[0]) - 1), int(some[-1]) + 2) for some in where)
-        own[box] = ndimage.maximum_filter(own[box], 3)
-        return own
+    def _clear_around(self, body: np.ndarray) -> None:
+        """Free the voxels of a body (N, 3), padded by one."""
+        cells = self._cells(body)
+        if not len(cells[0]):
+            return
+        low = [max(0, int(axis.min()) - 1) for axis in cells]
+        box = tuple(slice(start, int(axis.max()) + 2) for start, axis in zip(low, cells, strict=True))
+        own = np.zeros_like(self._occupied[box])
+        own[tuple(axis - start for start, axis in zip(low, cells, strict=True))] = True
+        self._occupied[box] &= ~ndimage.maximum_filter(own, 3)
 
     def _cells(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         cells = np.floor(points / RESOLUTION).astype(np.int64) - self._corner
