@@ -105,7 +105,7 @@ async def test_a_motion_of_unknown_end_is_never_made_again() -> None:
     assert check.called == [STRAIGHT]
 
 
-@pytest.mark.parametrize(("code", "calls"), [("PLANNING_FAILED", 2), ("OUT_OF_REACH", 1)])
+@pytest.mark.parametrize(("code", "calls"), [("PLANNING_FAILED", 2), ("OUT_OF_REACH", 1), ("PATH_INCOMPLETE", 1)])
 async def test_a_motion_that_failed_is_made_once_more_where_that_can_help(code: str, calls: int) -> None:
     arm, check = arm_over({STRAIGHT: [code]})
     assert not (await arm.straight(Pose3D.model_validate(ABOVE))).ok

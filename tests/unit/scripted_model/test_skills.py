@@ -378,6 +378,15 @@ def test_pick_clears_the_scene_and_plans_once_more(pick, robot, tool):
     assert report["success"] is True
 
 
+def test_pick_does_not_clear_the_scene_where_a_straight_path_is_barred(pick, robot):
+    """It would forget what no camera sees just now, and move the arm into that."""
+    robot.fail("plan_cartesian_path", "PATH_INCOMPLETE")
+    talk, report = pick()
+    assert report["error_code"] == "PICK_PLAN_FAILED"
+    assert steps(talk).count("plan_cartesian_path") == 1
+    assert "clear_planning_scene" not in steps(talk)
+
+
 @pytest.mark.parametrize("tool", ["plan_and_execute", "plan_cartesian_path"])
 def test_pick_that_cannot_be_planned_leaves_the_arm_in_transit(pick, robot, tool):
     robot.fail(tool, "PLANNING_FAILED", 2)

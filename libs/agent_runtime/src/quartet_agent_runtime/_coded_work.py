@@ -17,9 +17,16 @@ TRANSIENT = frozenset(
 )
 """Codes of a question that may be answered the next time."""
 SAME_AGAIN = frozenset(
-    {MoveitCode.OUT_OF_REACH, MoveitCode.INVALID_GROUP, MoveitCode.UNKNOWN_STATE, CommonCode.INVALID_PARAMETERS}
+    {
+        MoveitCode.OUT_OF_REACH,
+        MoveitCode.PATH_INCOMPLETE,
+        MoveitCode.INVALID_GROUP,
+        MoveitCode.UNKNOWN_STATE,
+        CommonCode.INVALID_PARAMETERS,
+    }
 )
-"""Codes of a motion that would end in the same way again."""
+"""Codes of a motion that would end in the same way again. What bars a straight path is mostly there still: a cleared
+planning scene has only forgotten what no camera sees just now, and the arm would then be moved into that."""
 BLOCKED = frozenset({MoveitCode.EXECUTION_FAILED})
 """Codes of a straight motion on which something stopped the arm: most likely a thing that the planner did not see."""
 WITHDRAWN = frozenset({CommonCode.CANCELED, "NAVIGATION_CANCELED", *PolicyCode})

@@ -76,8 +76,7 @@ def register(server: ToolServer, planner: Planner) -> None:
             if fraction < min_fraction:
                 text = (
                     f"only {fraction:.0%} of the straight path of {length:.2f} m is free and reachable, wanted "
-                    f"{min_fraction:.0%}; nothing moved. clear_planning_scene, then once more, or go with "
-                    "plan_and_execute"
+                    f"{min_fraction:.0%}; nothing moved. Go with plan_and_execute, or choose another pose"
                 )
                 return ArmResult(**report, **failed(MoveitCode.PATH_INCOMPLETE, text))
             outcome = await run(

@@ -31,13 +31,12 @@ _NUMBER = re.compile(r" \d+$")
 """What tells one of several things of a name."""
 AGAIN = frozenset(
     {
-        MoveitCode.PATH_INCOMPLETE,
         MoveitCode.START_IN_COLLISION,
         MoveitCode.GOAL_IN_COLLISION,
         MoveitCode.PLANNING_FAILED,
     }
 )
-"""Codes after which the planning scene is cleared, as the pick agent does: the object itself may be in the way."""
+"""Codes after which the planning scene is cleared, as the pick agent does: what is in the way may be gone."""
 
 
 class ArmFunctions:
