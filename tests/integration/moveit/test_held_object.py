@@ -14,7 +14,7 @@ from quartet_moveit.allowed_collisions import (
     changed,
 )
 from quartet_moveit.held_object import DEFAULT_ACROSS_M, DEFAULT_HEIGHT_M
-from quartet_moveit.planning_scene import HELD_ID
+from quartet_moveit.planning_scene import HELD_ID, apply
 from quartet_robot_link import CallTimeoutError
 
 DOWN = [1, 0, 0, 0]
@@ -84,6 +84,18 @@ async def test_what_is_held_without_a_size_is_attached_before_the_arm_plans(move
     # A size that comes later is taken over, and kept.
     await moveit.call("close_gripper", object_size_m=CAN_M)
     await moveit.call("get_grasp_state")
+    await planned(moveit)
+    assert (await scene(moveit))[HELD_ID]["dimensions_m"][2] == pytest.approx(0.122)
+
+
+async def test_what_moveit_has_forgotten_is_attached_again_with_its_size(moveit, sim):
+    sim.post("/grasp", object="red coke can")
+    await moveit.call("close_gripper", object_size_m=CAN_M)
+    # As a move_group does that was started anew.
+    gone = {"link_name": "arm_tool0", "object": {"id": HELD_ID, "operation": 1}}
+    await apply(moveit.server.robot, attached=[gone])
+    await apply(moveit.server.robot, world=[{"id": HELD_ID, "operation": 1}])
+    assert await scene(moveit) == {}
     await planned(moveit)
     assert (await scene(moveit))[HELD_ID]["dimensions_m"][2] == pytest.approx(0.122)
 

@@ -99,7 +99,7 @@ class HeldObject:
         if not self._noted or not self._robot.file.gripper.links:
             return
         async with self._changing:
-            if self._width is not None and (self._there is None or self._there[1] != self._size):
+            if self._width is not None:
                 await self._try(self._attach)
             elif self._width is None and not self._released and (self._there is not None or not self._asked):
                 await self._try(self._remove)
@@ -113,8 +113,12 @@ class HeldObject:
     async def _attach(self) -> None:
         assert self._width is not None
         present = await scene_objects(self._robot)
-        if any(item.attached_to is not None and item.object_id != HELD_ID for item in present):
+        attached = {item.object_id for item in present if item.attached_to is not None}
+        if attached - {HELD_ID}:
             # What somebody else attached is theirs.
+            return
+        if attached and self._there is not None and self._there[1] == self._size:
+            # As long as MoveIt was not started anew.
             return
         await self._remove(present)
         file = self._robot.file
