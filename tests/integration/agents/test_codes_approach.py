@@ -61,16 +61,20 @@ async def test_the_robot_stands_nearer_or_at_another_side_where_it_is_asked_to(s
     assert abs(studio.distance("red coke can") - studio.robot.approach.standoff_m.pick) < 0.2
 
 
-def block_entry(studio):
-    """Things stand where the robot has to go."""
+async def block_entry(studio):
+    """Things stand where the robot has to go, and it has seen them there."""
     pose = studio.site.areas[0].entry
+    away = (-1.1, 0.4)
+    facing = math.atan2(pose.y - away[1], pose.x - away[0])
+    await studio.drive(*away, facing)
     for name, dx, dy in (("green tea box", 0.30, 0.0), ("purple toy block", 0.0, 0.0), ("red cup", -0.1, 0.25)):
         studio.post("/place", object=name, x=pose.x + dx, y=pose.y + dy, z=0.0)
+    await studio.call("nav2__spin_robot", angle=0.3)
     return pose
 
 
 async def test_nav_drive_failed_when_no_pose_of_the_area_is_free(studio, monkeypatch):
-    pose = block_entry(studio)
+    pose = await block_entry(studio)
     around = [(pose.x + dx, pose.y + dy) for dx, dy in ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5))]
     small = studio.site.areas[0].model_copy(update={"outline": around})
     monkeypatch.setattr(studio, "site", studio.site.model_copy(update={"areas": [small]}))
@@ -81,7 +85,7 @@ async def test_nav_drive_failed_when_no_pose_of_the_area_is_free(studio, monkeyp
 
 
 async def test_another_pose_of_the_area_where_the_entry_is_not_free(studio):
-    pose = block_entry(studio)
+    pose = await block_entry(studio)
     result = await studio.approach("studio", "red coke can", "pick")
     assert result.error_code == "NONE", studio.memory.story()
     assert f"({pose.x:.2f}, {pose.y:.2f}): PLANNER_GOAL_OCCUPIED" in result.reason
