@@ -6,15 +6,9 @@ import pytest
 
 import quartet_moveit
 from quartet_contracts.tools import Pose3D
-from quartet_moveit.allowed_collisions import (
-    ALLOWED_COLLISION_MATRIX,
-    OCTOMAP,
-    AllowedCollisions,
-    along_fingers,
-    changed,
-)
+from quartet_moveit.allowed_collisions import OCTOMAP, AllowedCollisions, along_fingers, changed
 from quartet_moveit.held_object import DEFAULT_ACROSS_M, DEFAULT_HEIGHT_M
-from quartet_moveit.planning_scene import HELD_ID, apply
+from quartet_moveit.planning_scene import ALLOWED_COLLISION_MATRIX, HELD_ID, apply
 from quartet_robot_link import CallTimeoutError
 
 DOWN = [1, 0, 0, 0]

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from quartet_contracts.tools import Pose3D
-from quartet_moveit.planning_scene import HELD_ID, apply
+from quartet_moveit.planning_scene import ALLOWED_COLLISION_MATRIX, HELD_ID, apply
 from quartet_robot_link import Message, Robot, RobotLinkError
 from quartet_robot_link.geometry import rotate
 from quartet_tool_server import ToolError
@@ -16,8 +16,6 @@ log = logging.getLogger(__name__)
 
 OCTOMAP = "<octomap>"
 """MoveIt's name for what the cameras see, as an entry of the matrix."""
-ALLOWED_COLLISION_MATRIX = 128
-"""Component of moveit_msgs/msg/PlanningSceneComponents."""
 ASIDE_M, ASIDE_SHARE = 0.02, 0.2
 """A path along the fingers leads at most this far to their side: in all, or as a share of its length."""
 

@@ -63,7 +63,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
     robot, file = server.robot, server.robot.file.gripper
     releases: list[tuple[float, Place]] = []
     """The last release: time on the monotonic clock [s], place of the flange."""
-    held_before: list[bool] = []
+    held_before = False
     """Whether something was between the fingers before they were opened last."""
 
     async def grip_limits(tool: str, position: float, effort: float, **_: object) -> None:
@@ -90,8 +90,9 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
     @asynccontextmanager
     async def noting_release() -> AsyncIterator[None]:
         """Note where what was held is let go, also when a third-party server opens the fingers."""
+        nonlocal held_before
         held_at = await holds_at()
-        held_before[:] = [held_at is not None]
+        held_before = held_at is not None
         yield
         if held_at is None:
             return
@@ -109,7 +110,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
         get_grasp_state first), STOPPED (report it).
         """
         result = await command("open_gripper", position, effort)
-        await held.opened(result, held=True in held_before)
+        await held.opened(result, held=held_before)
         wanted = OPEN_SHARE * robot.file.gripper.width_at(position)
         if result.ok and result.width_m is not None and result.width_m < wanted:
             text = (

@@ -28,8 +28,8 @@ class HeldObject:
 
     Readings of the gripper are only noted; the planning scene is changed when the gripper was closed or opened, and
     before a plan is made. The gripper is read then: something may have been put into it, or have slipped. A robot
-    file without `gripper.links` leaves the planning scene alone: nothing could then be held without touching the
-    gripper.
+    file without `gripper.links` leaves the planning scene alone: MoveIt would take the fingers that touch the object
+    for a collision.
     """
 
     def __init__(
@@ -42,8 +42,9 @@ class HeldObject:
         """Between the fingers [m]; None: they hold nothing, or nothing was noted yet."""
         self._size: Size | None = None
         """As it was told when the fingers closed, until they are empty."""
-        self._there: tuple[float, Size | None] | None = None
-        """Width and size of the box that is attached."""
+        self._attached = False
+        self._attached_size: Size | None = None
+        """Size of what is attached; None: of something of which none was told."""
         self._released = False
         """Whether the box is where it was let go."""
         self._asked = False
@@ -101,7 +102,7 @@ class HeldObject:
         async with self._changing:
             if self._width is not None:
                 await self._try(self._attach)
-            elif self._width is None and not self._released and (self._there is not None or not self._asked):
+            elif not self._released and (self._attached or not self._asked):
                 await self._try(self._remove)
 
     async def _try(self, change: Callable[[], Awaitable[None]]) -> None:
@@ -117,7 +118,7 @@ class HeldObject:
         if attached - {HELD_ID}:
             # What somebody else attached is theirs.
             return
-        if attached and self._there is not None and self._there[1] == self._size:
+        if attached and self._attached and self._attached_size == self._size:
             # As long as MoveIt was not started anew.
             return
         await self._remove(present)
@@ -136,12 +137,12 @@ class HeldObject:
         }
         links = sorted({file.frames.tool, *file.gripper.links})
         await apply(self._robot, attached=[{"link_name": file.frames.tool, "object": box, "touch_links": links}])
-        self._there, self._released = (self._width, self._size), False
+        self._attached, self._attached_size, self._released = True, self._size, False
         self._changed("the hand holds something")
 
     async def _detach(self) -> None:
         """Make an obstacle of it where it is now, as MoveIt does with what is detached."""
-        self._there, self._asked = None, True
+        self._attached, self._asked = False, True
         for item in await scene_objects(self._robot):
             if item.object_id == HELD_ID and item.attached_to is not None:
                 gone: Message = {"link_name": item.attached_to, "object": {"id": HELD_ID, "operation": REMOVE}}
@@ -156,4 +157,4 @@ class HeldObject:
                 if item.attached_to is not None:
                     await apply(self._robot, attached=[{"link_name": item.attached_to, "object": gone}])
                 await apply(self._robot, world=[gone])
-        self._there, self._asked = None, True
+        self._attached, self._asked = False, True

@@ -13,7 +13,7 @@ ADD, REMOVE = 0, 1
 """Operations of moveit_msgs/msg/CollisionObject."""
 BOX, SPHERE, CYLINDER = 1, 2, 3
 """Types of shape_msgs/msg/SolidPrimitive."""
-ATTACHED_OBJECTS, WORLD_OBJECT_NAMES, WORLD_OBJECT_GEOMETRY = 4, 8, 16
+ATTACHED_OBJECTS, WORLD_OBJECT_NAMES, WORLD_OBJECT_GEOMETRY, ALLOWED_COLLISION_MATRIX = 4, 8, 16, 128
 """Components of moveit_msgs/msg/PlanningSceneComponents."""
 HELD_ID = "held_object"
 """Name of what the gripper holds, or was opened on last."""

@@ -176,10 +176,8 @@ class ArmSimulation(ABC):
         for camera in CAMERAS if look else ():
             self.render(camera)
             self._map(camera)
-        tree = self.frame_tree()
-        base = tree.between(FIXED_FRAME, self.arm.base)
         allowed = self._allowed | self._scene_objects.may_touch
-        octree = Octree(self._octomap.voxels(), base @ np.linalg.inv(self.base_in_world()), allowed)
+        octree = Octree(self._octomap.voxels(), self._world_in_fixed(self.frame_tree()), allowed)
         return Scene(
             self.arm,
             self._scene_model,
@@ -197,17 +195,14 @@ class ArmSimulation(ABC):
             self.render("front")
             self._map("front")
 
-    def _arm_qpos(self) -> list[int]:
-        return [int(self._arm_body.model.joint(self._prefix + name).qposadr[0]) for name in self.arm.joints]
-
     def believed_joints(self) -> np.ndarray:
         """Return the arm's joints where its encoders have them, without noise [rad], shape (J,)."""
-        return self._arm_body.data.qpos[self._arm_qpos()] + self._calibration.joints
+        return self._arm_body.arm_positions() + self._calibration.joints
 
     def _believed(self) -> np.ndarray:
         """Return qpos with the arm where its encoders have it."""
         positions = self._arm_body.data.qpos.copy()
-        positions[self._arm_qpos()] = self.believed_joints()
+        positions[self._arm_body.arm_qpos] = self.believed_joints()
         return positions
 
     def _map(self, camera: str) -> None:
@@ -217,14 +212,15 @@ class ArmSimulation(ABC):
             return
         self._mapped[camera] = picture
         tree, info = self.frame_tree(), self.camera_info(camera)
-        base = tree.between(FIXED_FRAME, self.arm.base)
-        self._octomap.centre_on(base[:3, 3])
-        shape = self._own_shape
-        shape.load(self._believed())
-        points = self._own_points.at(shape.moved()).reshape(-1, 3)
-        to_fixed = base @ np.linalg.inv(self.base_in_world())
+        self._octomap.centre_on(tree.between(FIXED_FRAME, self.arm.base)[:3, 3])
+        self._own_shape.load(self._believed())
+        body, to_fixed = self._own_points.at(self._own_shape.moved()).reshape(-1, 3), self._world_in_fixed(tree)
         view = DepthView(picture.depth, info["fx"], tree.between(FIXED_FRAME, info["frame"]))
-        self._octomap.integrate(view, points @ to_fixed[:3, :3].T + to_fixed[:3, 3])
+        self._octomap.integrate(view, body @ to_fixed[:3, :3].T + to_fixed[:3, 3])
+
+    def _world_in_fixed(self, tree: FrameTree) -> np.ndarray:
+        """Return what transforms points of the world into FIXED_FRAME, as the robot knows where it is there, 4x4."""
+        return tree.between(FIXED_FRAME, self.arm.base) @ np.linalg.inv(self.base_in_world())
 
     def frame_tree(self) -> FrameTree:
         """Return all frames of /tf and /tf_static as of now."""
@@ -250,10 +246,8 @@ class ArmSimulation(ABC):
         self._scene_model = self._planning_model
         if len(objects):
             self._scene_model = planning_model(self.arm, self._planning_spec(), objects, self._number)
-        self._own_points, self._moving_points = (
-            own_points(self._scene_model),
-            own_points(self._scene_model, moving=True),
-        )
+        self._own_points = own_points(self._scene_model)
+        self._moving_points = own_points(self._scene_model, moving=True)
         self._own_shape = CollisionWorld(self.arm, self._scene_model, prefix=self._prefix)
         # What is attached is no obstacle any more where the last pictures show it.
         self._mapped.clear()

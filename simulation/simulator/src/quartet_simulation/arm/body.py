@@ -24,6 +24,8 @@ class ArmBody(Protocol):
     hand: GripperModel
     model: mujoco.MjModel
     data: mujoco.MjData
+    arm_qpos: np.ndarray
+    """Where qpos has the arm's joints, shape (J,)."""
 
     @property
     def time(self) -> float:

@@ -246,20 +246,20 @@ class MoveIt:
         return {"valid": not contacts, "contacts": contacts}
 
     async def _get_planning_scene(self, request: Message) -> Message:
-        joints, at = await self._world.call(lambda sim: (sim.believed_joints(), sim.time))
         components = request["components"]["components"]
-        world, attached = await self._world.call(lambda sim: planning_scene.describe(sim, components))
-        matrix = await self._world.call(lambda sim: planning_scene.matrix(sim, components))
-        state = robot_state(self._arm, joints, at) | {"attached_collision_objects": attached}
-        return {
-            "scene": {
+
+        def describe(sim: ArmSimulation) -> Message:
+            world, attached = planning_scene.describe(sim, components)
+            state = robot_state(self._arm, sim.believed_joints(), sim.time)
+            return {
                 "name": "simulation",
-                "robot_state": state,
+                "robot_state": state | {"attached_collision_objects": attached},
                 "robot_model_name": self._arm.robot,
-                "allowed_collision_matrix": matrix,
+                "allowed_collision_matrix": planning_scene.matrix(sim, components),
                 "world": {"collision_objects": world, "octomap": planning_scene.octomap(components)},
             }
-        }
+
+        return {"scene": await self._world.call(describe)}
 
     async def _apply_planning_scene(self, request: Message) -> Message:
         fault = await self._world.call(lambda sim: planning_scene.apply(sim, request["scene"]))

@@ -83,8 +83,6 @@ class CameraMounts:
 
 
 class _Body(ArmBody, Protocol):
-    arm_qpos: np.ndarray
-
     def with_data(self, data: mujoco.MjData) -> Self: ...
 
 
