@@ -224,8 +224,8 @@ class Stage:
         assert outcome.ok, outcome
 
     async def call(self, tool: str, **arguments: Any) -> ToolOutcome:
-        """One tool call outside of any agent."""
-        async with self.toolbox() as toolbox:
+        """One tool call outside of any agent, also of a tool that none of them has."""
+        async with self.toolbox(tool) as toolbox:
             return await toolbox.call(tool, arguments, _ignore)
 
     def definition(self, skill: Skill) -> AgentDefinition | CodedAgent:
@@ -241,8 +241,8 @@ class Stage:
             with await asyncio.to_thread(urllib.request.urlopen, request, timeout=60) as answer:
                 assert answer.status == 200
 
-    def toolbox(self) -> Toolbox:
-        skills = sorted({tool for skill in Skill for tool in granted_tools(skill)})
+    def toolbox(self, *also: str) -> Toolbox:
+        skills = sorted({tool for skill in Skill for tool in granted_tools(skill)}.union(also))
         servers = {name: f"{url}/mcp" for name, url in self.urls.items()}
         return Toolbox(servers, self.grant(Skill.PICK, f"s{time.monotonic_ns()}", skills), [], 60.0)
 

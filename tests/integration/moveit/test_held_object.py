@@ -82,6 +82,13 @@ async def test_what_is_held_without_a_size_is_attached_before_the_arm_plans(move
     assert (await scene(moveit))[HELD_ID]["dimensions_m"][2] == pytest.approx(0.122)
 
 
+async def test_the_gripper_is_read_before_the_arm_plans(moveit, sim):
+    """Something was put into it, and nobody has asked the server since."""
+    sim.post("/grasp", object="red coke can")
+    await planned(moveit)
+    assert (await scene(moveit))[HELD_ID]["attached_to"] == "arm_tool0"
+
+
 async def test_what_moveit_has_forgotten_is_attached_again_with_its_size(moveit, sim):
     sim.post("/grasp", object="red coke can")
     await moveit.call("close_gripper", object_size_m=CAN_M)

@@ -52,9 +52,13 @@ def test_a_wall_is_where_the_picture_has_it(octomap):
 
 
 def test_what_is_too_far_or_returns_nothing_enters_no_voxel(octomap):
-    octomap.integrate(seen(wall(RANGE + 0.01)), NOTHING)
+    behind = AHEAD.copy()
+    behind[0, 3] = -0.6
+    octomap.integrate(seen(wall(RANGE + 0.01), behind), NOTHING)
     octomap.integrate(seen(wall(0.0)), NOTHING)
     assert not octomap.voxels().occupied.any()
+    octomap.integrate(seen(wall(RANGE - 0.02), behind), NOTHING)
+    assert there(octomap, (RANGE - 0.62, 0.0, 1.0)) == [True]
 
 
 def test_what_has_gone_is_seen_through_and_what_is_hidden_stays(octomap):
