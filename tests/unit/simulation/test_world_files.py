@@ -132,6 +132,17 @@ def test_a_room_behind_a_closed_door_is_not_reached(tmp_path):
     assert any("the entry of 'living room'" in fault for fault in unsolvable(str(folder), (0,)))
 
 
+@pytest.mark.parametrize(("at", "barred"), [((3.6, 2.0), True), ((2.0, 0.9), False)])
+def test_what_lies_in_a_floor_zone_must_not_bar_the_way_to_a_room(tmp_path, at, barred):
+    rooms = yaml.safe_load(FLAT)["rooms"]
+    x, y = at
+    rooms[0]["floor_zone"] = {"name": "kitchen", "rect": [x - 0.12, y - 0.12, x + 0.12, y + 0.12]}
+    folder = changed(tmp_path / "zone", rooms=rooms)
+    told = [fault for fault in unsolvable(str(folder), (0,)) if fault.startswith("with something in the floor zone")]
+    assert bool(told) == barred, told
+    assert all("the entry of 'living room'" in fault for fault in told)
+
+
 def test_a_world_is_proved_with_the_robot_that_is_to_work_in_it(tmp_path, capsys):
     """Another robot than the home's passes or does not pass its doors by its own width."""
     folder, robots = written(tmp_path / "flat"), Path(__file__).resolve().parents[3] / "deploy" / "robots"

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from statistics import fmean
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -42,6 +43,9 @@ WIDER_M = 0.002
 """Fingers that are told to go apart by less than this keep their grip."""
 NOTHING = frozenset({"detached", "empty"})
 """A driver's words for fingers with nothing between them, however they press."""
+LIGHT_READINGS = 8
+"""How many efforts of fingers that hardly press are averaged: what tells a light touch from none is less than the noise
+of one reading."""
 JOINT_WAIT_S = 2.0
 """Wall time in which the gripper's joint must come."""
 CLOCK_STANDS_S = 0.5
@@ -218,6 +222,7 @@ async def read(robot: Robot) -> Reading:
         robot.link.subscribe(topics.gripper_status, "std_msgs/msg/String", qos=LATCHED, keep=1) as status,
     ):
         seen: set[str] = set()
+        efforts: list[float] = []
         lacking = time.monotonic() + JOINT_WAIT_S
         while True:
             message = await joints.next(JOINT_WAIT_S)
@@ -234,9 +239,14 @@ async def read(robot: Robot) -> Reading:
             )
             if robot.clock.simulated and robot.clock.stalled_s > CLOCK_STANDS_S:
                 # Nothing moves in a world that stands still, whatever speeds it has.
-                return replace(reading, moving=False)
-            if not reading.moving or time.monotonic() > deadline:
+                reading = replace(reading, moving=False)
+            if time.monotonic() > deadline:
                 return reading
+            if reading.moving:
+                continue
+            efforts.append(joint_values(message, "effort").get(name, 0.0))
+            if len(efforts) >= LIGHT_READINGS or not _hardly_press(robot, reading):
+                return replace(reading, effort_n=abs(fmean(efforts)))
 
 
 def _reading(robot: Robot, message: Message, position: float, status: str | None) -> Reading:
@@ -244,6 +254,17 @@ def _reading(robot: Robot, message: Message, position: float, status: str | None
     moving = status == "moving" if status else abs(joint_values(message, "velocity").get(name, 0.0)) > limit
     effort = abs(joint_values(message, "effort").get(name, 0.0))
     return Reading(max(0.0, robot.file.gripper.width_at(position)), effort, moving, status)
+
+
+def _half_open(robot: Robot, reading: Reading) -> bool:
+    file = robot.file.gripper
+    return file.holding_min_width_m < reading.width_m < OPEN_SHARE * file.stroke_m
+
+
+def _hardly_press(robot: Robot, reading: Reading) -> bool:
+    """Whether only a small effort can tell that the fingers touch something."""
+    light = reading.effort_n < robot.file.gripper.holding_min_effort_n
+    return light and _half_open(robot, reading) and reading.status not in NOTHING
 
 
 def _no_joint(robot: Robot, seen: set[str]) -> ToolError:
@@ -264,12 +285,11 @@ def judge(robot: Robot, reading: Reading) -> GripperResult:
     status = reading.status or ""
     attached = status.removeprefix("attached:").strip() if status.startswith("attached:") else None
     pressed = bool(attached) or status == "holding" if status else reading.effort_n >= file.holding_min_effort_n
-    half_open = file.holding_min_width_m < reading.width_m < OPEN_SHARE * file.stroke_m
     if reading.moving:
         state = GraspState.MOVING
     elif reading.width_m > file.holding_min_width_m and pressed:
         state = GraspState.HOLDING
-    elif half_open and reading.effort_n >= file.touching_effort_n and status not in NOTHING:
+    elif _half_open(robot, reading) and reading.effort_n >= file.touching_effort_n and status not in NOTHING:
         state = GraspState.UNKNOWN
     else:
         state = GraspState.EMPTY

@@ -17,6 +17,8 @@ FRONT_M = 0.20
 """Free floor before a surface at the end of navigation; the drive-in covers it."""
 AROUND_DEG = (0, 35, -35, 70, -70, 110, -110, 145, -145, 180)
 """Directions from which to try a target, relative to where it was seen from."""
+BETWEEN_DEG = (17, -17, 52, -52, 90, -90, 127, -127, 162, -162)
+"""Those between them, for where something small leaves no pose of the others free."""
 TOO_NEAR_M = 0.25
 FACING_RAD = math.radians(20)
 BACK_OFF_M = 0.25
@@ -104,23 +106,31 @@ async def _look_again(check: RequestContext, target: Target, sight: Sight) -> Si
 async def _from_another_side(check: RequestContext, target: Target, sight: Sight) -> Sight | None:
     """Navigate to free poses on all sides of the target until it is seen from one."""
     here = await check.pose()
-    for pose in _candidates(check, target, sight, here):
-        if await drive_if_open(check, pose):
-            continue
-        again = await _look_again(check, target, sight)
-        if again is not None:
-            return again
+    for degrees in (AROUND_DEG, BETWEEN_DEG):
+        driven = False
+        for pose in _candidates(check, target, sight, here, degrees):
+            if await drive_if_open(check, pose):
+                continue
+            driven = True
+            again = await _look_again(check, target, sight)
+            if again is not None:
+                return again
+        if driven:
+            # Nothing bars the way to the target: it is not seen from its sides.
+            break
     return None
 
 
-def _candidates(check: RequestContext, target: Target, sight: Sight, here: Pose2D) -> list[Pose2D]:
-    """Return poses in the area that face the target from its sides; the site's own pose before it comes first.
+def _candidates(
+    check: RequestContext, target: Target, sight: Sight, here: Pose2D, around_deg: tuple[int, ...]
+) -> list[Pose2D]:
+    """Return poses in the area that face the target from these directions; the site's own pose before it comes first.
 
     Without the present side where the robot is to stand at another one.
     """
     apart = OTHER_SIDE_M if target.other_side else BACK_OFF_M
     poses: list[Pose2D] = []
-    given = target.place.approach if target.place else None
+    given = target.place.approach if target.place and around_deg is AROUND_DEG else None
     away = check.robot.base.footprint_radius_m
     if given is not None and not target.other_side and math.dist((given.x, given.y), (here.x, here.y)) > away:
         poses.append(Pose2D(x=given.x, y=given.y, yaw=given.yaw))
@@ -130,7 +140,7 @@ def _candidates(check: RequestContext, target: Target, sight: Sight, here: Pose2
     if target.kind == "surface":
         distance = max(distance, check.robot.base.footprint_radius_m + FRONT_M)
     seen_from = math.atan2(here.y - sight.centre[1], here.x - sight.centre[0])
-    for degrees in AROUND_DEG:
+    for degrees in around_deg:
         pose = facing(sight.centre, seen_from + math.radians(degrees), inside + distance)
         if target.other_side and degrees == 0:
             continue

@@ -67,6 +67,8 @@ class ArmSimulation(ABC):
         self._calibration: Calibration = exact(len(physics.arm.joints))
         self._gripper = GripperDriver(physics)
         self._arm = ArmDriver(physics)
+        self._efforts_read = (-1.0, 0)
+        """World time, and how many readings of the efforts there were at it."""
 
     @abstractmethod
     def _planning_spec(self) -> mujoco.MjSpec:
@@ -321,7 +323,10 @@ class ArmSimulation(ABC):
 
     def joint_states(self) -> dict[str, list[Any]]:
         """Return name, position, velocity, effort of the arm's joints and the gripper's."""
-        return frames.joint_states(self._arm_body, self._calibration)
+        at, number = self._efforts_read
+        number = number + 1 if at == self.time else 0
+        self._efforts_read = self.time, number
+        return frames.joint_states(self._arm_body, self._calibration, number)
 
     def gripper_state(self) -> dict[str, float]:
         """Return width and wanted width [m], effort [N], position and command of its joint, moving (0 or 1)."""

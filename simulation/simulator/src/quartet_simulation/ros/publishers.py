@@ -19,6 +19,8 @@ WALL_PERIOD_S = 0.02
 """No topic is published more often than this, however fast the world runs."""
 STANDING_PERIOD_S = 0.2
 """Wall time between repetitions while the world stands still."""
+STANDING_JOINTS_S = 0.02
+"""The same of /joint_states, of which several are read to tell how hard fingers press."""
 
 
 @dataclass
@@ -32,6 +34,7 @@ class Periodic:
     build: Callable[[Any], Message]
     before_results: bool = False
     """Published again before a goal's result, so that a reader of the result sees the world after the goal."""
+    standing_s: float = STANDING_PERIOD_S
     published_at: float = -1.0
     published_wall: float = float("-inf")
     fresh: bool = False
@@ -63,6 +66,7 @@ def arm_topics() -> list[Periodic]:
             0.02,
             lambda sim: messages.joint_states(sim.time, sim.joint_states()),
             True,
+            STANDING_JOINTS_S,
         ),
         Periodic(
             "/odom",
@@ -149,12 +153,12 @@ class Publishers:
             due = item.fresh or (
                 sim.time - item.published_at >= item.period_s - 1e-9 and since >= WALL_PERIOD_S
                 if moving
-                else since >= STANDING_PERIOD_S - 1e-3
+                else since >= item.standing_s - 1e-3
             )
             if due or sim.time < item.published_at:
                 self._build(item, sim, now, batch)
         self._send(batch)
-        return STANDING_PERIOD_S if wanted else None
+        return min((item.standing_s for item in wanted), default=None)
 
     def flush(self, sim: ArmSimulation) -> None:
         """Publish the state after a motion. Runs in the simulation's thread."""

@@ -97,9 +97,15 @@ def camera_info(model: mujoco.MjModel, camera: str) -> dict[str, Any]:
     }
 
 
-def joint_states(physics: ArmBody, calibration: Calibration) -> dict[str, list[Any]]:
-    """Return name, position [rad], velocity [rad/s] and effort of the arm's joints and the finger joint."""
+def joint_states(physics: ArmBody, calibration: Calibration, number: int = 0) -> dict[str, list[Any]]:
+    """Return name, position [rad], velocity [rad/s] and effort of the arm's joints and the finger joint.
+
+    `number` counts the readings at this time of the world: the noise of an effort differs from one to the next, so that
+    a mean of them in a world that stands still is as good as on a robot.
+    """
     noise = generator(0, "fingers", physics.time).normal(size=2) * calibration.noise
+    if number:
+        noise[1] = generator(number, "effort", physics.time).normal() * calibration.noise
     opening = physics.opening() + calibration.opening + WIDTH_NOISE * float(noise[0])
     rate = (physics.hand.open_position - physics.hand.closed_position) / physics.hand.stroke
     force = physics.grip_force() * calibration.force + EFFORT_NOISE * float(noise[1])

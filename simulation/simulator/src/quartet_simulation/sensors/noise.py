@@ -1,4 +1,7 @@
-"""Noise as a pure function of (seed, sensor, world time), so that looking more often changes nothing."""
+"""Noise as a pure function of (seed, sensor, world time), so that looking more often changes nothing.
+
+But for the effort of the fingers: its readings differ also while the world stands still (frames.joint_states).
+"""
 
 from __future__ import annotations
 

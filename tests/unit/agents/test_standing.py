@@ -1,0 +1,91 @@
+"""Where the robot stands before a target, over a played Nav2 that leaves few poses free."""
+
+import math
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quartet_agent_runtime import RequestContext, ToolOutcome, WorkClock
+from quartet_approach.geometry import facing, to_base
+from quartet_approach.standing import AROUND_DEG, BETWEEN_DEG, stand_before
+from quartet_approach.target import Sight, Target
+from quartet_contracts import Skill, SkillRequest
+from quartet_contracts.tools import Pose2D
+from quartet_site import load_robot, load_site
+
+HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
+SITE, ROBOT = load_site(HOME / "site.yaml"), load_robot(HOME / "robot.yaml")
+KITCHEN = SITE.area("kitchen")
+assert KITCHEN is not None
+MIDDLE = (10.2, 2.4)
+"""Of the kitchen, where nothing of the site bars a side."""
+STANDOFF = 0.7
+
+
+@dataclass
+class Played(RequestContext):
+    """Something small lies before the bin in the middle: no drive straight in, and only the pose `free` is reached."""
+
+    free: tuple[float, float] = (0.0, 0.0)
+    here: Pose2D = field(default_factory=lambda: facing(MIDDLE, 0.0, 1.4))
+    asked: int = 0
+
+    async def outcome(self, tool: str, *, timeout_s: float | None = None, **given: Any) -> ToolOutcome:
+        if tool == "nav2__get_robot_pose":
+            return ToolOutcome({"ok": True, "pose": self.here.model_dump()})
+        if tool == "perception__detect_objects":
+            at = to_base(self.here, MIDDLE)
+            seen = {"label": "red coke can", "score": 0.9, "box_xyxy": [0, 0, 9, 9], "camera": given["camera"]}
+            return ToolOutcome({"ok": True, "detections": [{**seen, "position_base": [*at, 0.1]}]})
+        if tool == "nav2__get_path_from_robot":
+            self.asked += 1
+            if math.dist((given["goal_x"], given["goal_y"]), self.free) < 0.1:
+                return ToolOutcome({"ok": True, "length_m": 1.0})
+            return barred("PLANNER_GOAL_OCCUPIED")
+        if tool == "nav2__navigate_to_pose":
+            self.here = Pose2D(x=given["x"], y=given["y"], yaw=given["yaw"])
+            return ToolOutcome({"ok": True})
+        assert tool == "nav2__approach_target", tool
+        return barred("DRIVE_COLLISION_AHEAD")
+
+
+def barred(why: str) -> ToolOutcome:
+    return ToolOutcome({"ok": False, "error_code": "NAVIGATION_FAILED", "message": why, "nav2_error": why})
+
+
+def played(free: tuple[float, float]) -> Played:
+    now = time.time()
+    request = SkillRequest.model_validate(
+        {
+            "request_id": "r1", "task_id": "t1", "robot": "anna", "skill": Skill.APPROACH, "created_at": now,
+            "deadline": now + 600, "grant": "g", "reply_to": "q",
+            "arguments": {"target_area": "kitchen", "object_name": "red coke can", "next_action": "pick"},
+        }
+    )  # fmt: skip
+    none: Any = None
+    return Played(request, ROBOT, SITE, none, none, WorkClock.of(request), ("anna",), free=free)
+
+
+async def stands(nav2: Played):
+    target = Target("red coke can", KITCHEN, "object", STANDOFF, None)
+    return await stand_before(nav2, target, Sight(MIDDLE, MIDDLE, to_base(nav2.here, MIDDLE)))
+
+
+@pytest.mark.parametrize("degrees", [AROUND_DEG[3], *BETWEEN_DEG[:4]])
+async def test_the_robot_finds_the_only_side_that_is_free(degrees):
+    pose = facing(MIDDLE, math.radians(degrees), STANDOFF)
+    nav2 = played((pose.x, pose.y))
+    standing = await stands(nav2)
+    assert standing.reached, standing
+    assert math.dist((nav2.here.x, nav2.here.y), (pose.x, pose.y)) < 0.01
+
+
+async def test_where_no_side_is_free_each_is_asked_for_once():
+    nav2 = played((0.0, 0.0))
+    standing = await stands(nav2)
+    assert not standing.reached
+    assert "DRIVE_COLLISION_AHEAD" in standing.note
+    assert nav2.asked == len(AROUND_DEG) + len(BETWEEN_DEG)
