@@ -210,6 +210,9 @@ async def test_a_fragment_size_holds_for_all_that_follows(robot: Any) -> None:
     assert len(message["msg"]["data"]) == message["msg"]["info"]["width"] * message["msg"]["info"]["height"]
     await robot.send(op="call_service", service="/rosapi/topics", id="mine")
     number, message = await whole(robot)
+    while message.get("topic") == "/map":
+        # The map of the episode that has just begun, after that of the last one.
+        number, message = await whole(robot)
     assert (number, message["op"], message["id"]) == ("mine", "service_response", "mine")
     await robot.send(op="unsubscribe", topic="/nothing", fragment_size=None)
     assert len((await robot.call("/rosapi/topics"))["values"]["topics"]) > 10

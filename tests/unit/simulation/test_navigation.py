@@ -62,7 +62,7 @@ def test_a_robot_too_near_to_a_thing_to_turn_backs_up_and_drives_around_it(home,
     # From where it sees the ball.
     home.put_robot(5.6, 5.5, 0.0)
     home.step(0.6)
-    home.put_robot(6.33, 5.65, 0.26)
+    home.put_robot(6.33, 5.68, 0.5)
     goal = hands(home).drive_to(*home.world.area("kids' room").entry)
     assert (goal.status, goal.feedback["number_of_recoveries"]) == ("SUCCEEDED", 1), goal.error_text
     x, y, _ = home.truth()["objects"]["tennis ball"]["position"]

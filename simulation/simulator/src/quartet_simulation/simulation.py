@@ -191,6 +191,7 @@ class Simulation(ArmSimulation):
         self._localise()
         self._gripper.reset(self._host._episode.gripper_position if self._host is self else self.hand.open_position)
         self._arm.reset(self._calibration.joints)
+        self._efforts_read = (-1.0, 0)
         self._base.reset()
         self._obstacles.look()
 
