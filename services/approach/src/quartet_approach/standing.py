@@ -15,9 +15,9 @@ STRAIGHT_WITHIN_M = 1.2
 """Up to this far beyond the standoff the robot drives in a straight line, from further away it navigates."""
 FRONT_M = 0.20
 """Free floor before a surface at the end of navigation; the drive-in covers it."""
-AROUND_DEG = (0, 35, -35, 70, -70, 110, -110, 145, -145, 180)
+AROUND_DEG = (0, 35, -35, 17, -17, 70, -70, 110, -110, 145, -145, 180)
 """Directions from which to try a target, relative to where it was seen from."""
-BETWEEN_DEG = (17, -17, 52, -52, 90, -90, 127, -127, 162, -162)
+BETWEEN_DEG = (52, -52, 90, -90, 127, -127, 162, -162)
 """Those between them, for where something small leaves no pose of the others free."""
 TOO_NEAR_M = 0.25
 FACING_RAD = math.radians(20)
