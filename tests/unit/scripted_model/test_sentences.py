@@ -22,6 +22,23 @@ SENTENCES = [
         "Set the book from the kitchen counter on the floor in the corridor",
         [("blue book", KITCHEN, "floor", HALL)],
     ),
+    # where a thing is, in a clause of its own before the one that says where it is to go, or with its room
+    (
+        "We want the red soda can on the kitchen counter in the kitchen moved to the desk.",
+        [("red coke can", KITCHEN, "desk", KIDS)],
+    ),
+    (
+        "Take the red apple on the bookshelf and dump it in the laundry basket.",
+        [("red apple", LIVING, "laundry basket", PARENTS)],
+    ),
+    (
+        "Would you please get rid of the sponge on the desk in the kids' room? It goes in the laundry basket.",
+        [("green sponge", KIDS, "laundry basket", PARENTS)],
+    ),
+    (
+        "Onto the desk in the kids' room with the ball on the bookshelf in the living room!",
+        [("tennis ball", LIVING, "desk", KIDS)],
+    ),
     # the same for another thing
     (
         "Carry the orange from the kitchen to the desk, then do the same with the mug on the bookshelf.",

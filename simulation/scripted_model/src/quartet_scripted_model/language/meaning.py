@@ -51,6 +51,8 @@ class Delivery:
     """A named area that may belong to source or target."""
     loose: bool = False
     """Its target may as well be where it is: "bring the cup in the kitchen ..."."""
+    at: bool = False
+    """Its target is named by "on" or "in", which may as well say where it is: "take the cup on the shelf ..."."""
     put_down: bool = False
     """The sentence says "put it down" without a place."""
 

@@ -34,6 +34,8 @@ class _Understanding:
         self.hint: Spot | None = None
         self.loose = False
         """Whether the target of the clause comes from a group that may as well say where the thing is."""
+        self.at = False
+        """Whether the target of the clause is named by a group that may as well say where the thing is."""
         self.here: Spot | None = None
         """Where the robot was sent."""
 
@@ -90,7 +92,7 @@ class _Understanding:
         if not clause.objects and any(ref.things for ref in items):
             items = [ref for ref in items if ref.things]
         pronoun = any(_is_pronoun(p) for p in named)
-        self.hint, self.loose = None, False
+        self.hint, self.loose, self.at = None, False, False
         source, target = self._roles(clause)
         if target is None and clause.verb in {Verb.CARRY, Verb.FETCH} and any(_is_person(p) for p in clause.objects):
             target = Spot(person=True)
@@ -171,6 +173,11 @@ class _Understanding:
 
     def _aim(self, delivery: Delivery, clause: Clause, target: Spot | None) -> None:
         delivery.hold = False
+        if target is not None:
+            if delivery.at and delivery.source is None:
+                # "take the cup on the shelf and put it in the bin"
+                delivery.source = delivery.target
+            delivery.at = self.at
         delivery.target = target or delivery.target
         delivery.to_waste = clause.verb is Verb.TRASH or (
             target is None
@@ -335,7 +342,8 @@ class _Understanding:
                 # "the can on the shelf to the table in the kitchen"; not "onto the table with the can in the kitchen"
                 target = self._refine(target, spot)
             elif spot is not None and group.prep not in NEAR:
-                source = spot
+                # "the ball on the shelf in the hallway"
+                source = self._refine(source, spot) if _modifies(spot, source) else spot
         return source, target
 
     def _led_roles(self, clause: Clause) -> tuple[Spot | None, Spot | None]:
@@ -388,7 +396,7 @@ class _Understanding:
             aims = bool(pending and pending[-1][1].place)
         if aims and not to_seen and target is None and pending:
             self.loose = clause.verb is Verb.CARRY and len(pending) == 1 and source is None
-            target = pending.pop()[1]
+            target, self.at = pending.pop()[1], True
         for group, spot in pending:
             source = source or (spot if group.prep not in NEAR else Spot(area=spot.area) if spot.area else None)
         return source, target
