@@ -19,10 +19,12 @@ from quartet_moveit.held_object import HeldObject
 from quartet_robot_link import (
     LATCHED,
     SENSOR,
+    CallTimeoutError,
     GoalStatus,
     Message,
     Robot,
     RobotLinkError,
+    Subscription,
     TransformUnavailableError,
     joint_values,
 )
@@ -46,6 +48,8 @@ NOTHING = frozenset({"detached", "empty"})
 LIGHT_READINGS = 8
 """How many efforts of fingers that hardly press are averaged: what tells a light touch from none is less than the noise
 of one reading."""
+LIGHT_WAIT_S = 0.5
+"""Wall time that they may take; of a driver that is slower there are fewer."""
 JOINT_WAIT_S = 2.0
 """Wall time in which the gripper's joint must come."""
 CLOCK_STANDS_S = 0.5
@@ -222,7 +226,6 @@ async def read(robot: Robot) -> Reading:
         robot.link.subscribe(topics.gripper_status, "std_msgs/msg/String", qos=LATCHED, keep=1) as status,
     ):
         seen: set[str] = set()
-        efforts: list[float] = []
         lacking = time.monotonic() + JOINT_WAIT_S
         while True:
             message = await joints.next(JOINT_WAIT_S)
@@ -240,13 +243,22 @@ async def read(robot: Robot) -> Reading:
             if robot.clock.simulated and robot.clock.stalled_s > CLOCK_STANDS_S:
                 # Nothing moves in a world that stands still, whatever speeds it has.
                 reading = replace(reading, moving=False)
-            if time.monotonic() > deadline:
-                return reading
-            if reading.moving:
+            if reading.moving and time.monotonic() <= deadline:
                 continue
-            efforts.append(joint_values(message, "effort").get(name, 0.0))
-            if len(efforts) >= LIGHT_READINGS or not _hardly_press(robot, reading):
-                return replace(reading, effort_n=abs(fmean(efforts)))
+            if reading.moving or not _hardly_press(robot, reading):
+                return reading
+            return replace(reading, effort_n=await _mean_effort(joints, name, message))
+
+
+async def _mean_effort(joints: Subscription, name: str, first: Message) -> float:
+    """Return the size of the mean effort of a joint in a message and those that follow it."""
+    efforts = [joint_values(first, "effort").get(name, 0.0)]
+    until = time.monotonic() + LIGHT_WAIT_S
+    with contextlib.suppress(CallTimeoutError):
+        while len(efforts) < LIGHT_READINGS and time.monotonic() < until:
+            effort = joint_values(await joints.next(LIGHT_WAIT_S), "effort").get(name)
+            efforts += [] if effort is None else [effort]
+    return abs(fmean(efforts))
 
 
 def _reading(robot: Robot, message: Message, position: float, status: str | None) -> Reading:
