@@ -4,7 +4,7 @@ Every episode drives the robot to a surface of the home and puts objects down cl
 home suite. Each object that the front camera shows is grasped in thought: from that picture alone, as the pick agent
 does, which looks from above where the first picture is not sure, and from above in any case. The hand is set down
 where it would truly come, fingers open as wide as the grasp says, and its distances to everything are measured on the
-whole way.
+whole way. What was put down and not grasped is in no other figure; the result counts it by the reason.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,16 @@ import numpy as np
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
 from quartet_benchmarks.stage import LIGHTS, PLACES, Stage
 from quartet_deployment import project_root
-from quartet_perception import Catalogue, ColourShapeSegmenter, Estimate, Grasp, View, estimate, plan_grasp
+from quartet_perception import (
+    Catalogue,
+    ColourShapeSegmenter,
+    Estimate,
+    Grasp,
+    SegmentedObject,
+    View,
+    estimate,
+    plan_grasp,
+)
 from quartet_perception.errors import ObjectTooWideError, TooFewPointsError
 from quartet_perception.estimate import still_there
 from quartet_simulation.simulation import Simulation
@@ -28,14 +37,35 @@ REACH_M = 1.0
 WAY_M = (0.0, 0.01, 0.02, 0.04, 0.06, 0.09)
 """Heights over the grasp at which distances are measured."""
 WAYS = ("front", "as_pick", "above")
+OUT_OF_REACH, NOT_FOUND, WRONG, NO_GRASP, NO_JOINTS = (
+    "out_of_reach",
+    "not_found",
+    "wrong_place",
+    "no_grasp",
+    "no_joints",
+)
+LEFT_OUT = {
+    OUT_OF_REACH: f"it is farther than {REACH_M:g} m from the robot",
+    NOT_FOUND: "the front picture does not show it, or not its shape",
+    WRONG: f"it was found more than {WRONG_M * 100:g} cm from where it is",
+    NO_GRASP: "too few points, or too wide for the gripper",
+    NO_JOINTS: "the arm has no joints for the pose above it",
+}
+"""Why an object is not grasped."""
 
 
 @dataclass
 class Tally:
     """Sums over all episodes, by the way in which a grasp was found."""
 
+    put: int = 0
+    """Objects that were put down."""
+    left_out: dict[str, int] = field(default_factory=lambda: dict.fromkeys(LEFT_OUT, 0))
+    """Those that were not grasped, by reason."""
     grasps: int = 0
     looked_again: int = 0
+    none_above: int = 0
+    """Grasps that the picture from above did not give; the first one stands for it."""
     met: dict[str, int] = field(default_factory=lambda: dict.fromkeys(WAYS, 0))
     """Grasps on the way to which the hand is within another thing, or within the wanted one."""
     error_mm: dict[str, list[float]] = field(default_factory=lambda: {way: [] for way in WAYS})
@@ -61,6 +91,11 @@ def run(parameters: BenchParameters) -> BenchResult:
         {"episodes": episodes, "seed": seed, "world": "home", "sensors": parameters.sensors},
         _metrics(tally),
         rows,
+        notes=[
+            "met and error: of grasps alone. Of the objects that were put down, left_out were not grasped: "
+            + "; ".join(f"{reason}: {why}" for reason, why in LEFT_OUT.items())
+            + ". none_from_above: the picture from above gave no grasp, the front one's counts for it."
+        ],
     )
 
 
@@ -68,21 +103,19 @@ def _episode(stage: Stage, segmenter: ColourShapeSegmenter, tally: Tally) -> dic
     view = stage.view()
     found = {one.label: one for one in reversed(segmenter.segment(view, stage.put))}
     row: dict[str, Any] = {"seed": stage.seed, "place": stage.place, "light": stage.light, "grasps": 0, "met": ""}
+    row |= {"put": len(stage.put), "left_out": ""}
+    tally.put += len(stage.put)
     for name in stage.put:
+        planned = _first_grasp(stage, view, found.get(name), name)
+        if isinstance(planned, str):
+            tally.left_out[planned] += 1
+            row["left_out"] += f"{name}: {planned}; "
+            continue
+        seen, first = planned
         true = stage.in_base(name)[:2]
-        item = found.get(name)
-        if item is None or item.solid is None or np.hypot(*true) > REACH_M:
-            continue
-        if np.hypot(*(item.solid.centre[:2] - true)) > WRONG_M:
-            continue
-        try:
-            seen = estimate(view, item)
-            first = plan_grasp(view, seen, stage.robot, (), stage.wrist_camera())
-        except (TooFewPointsError, ObjectTooWideError):
-            continue
-        if stage.joints_at(first, stage.robot.manipulation.pre_grasp_height_m) is None:
-            continue
-        nearer = _from_above(stage, segmenter, view, seen, first, name) or first
+        above = _from_above(stage, segmenter, view, seen, first, name)
+        tally.none_above += above is None
+        nearer = above or first
         row["grasps"] += 1
         tally.grasps += 1
         tally.looked_again += not first.sure
@@ -93,6 +126,25 @@ def _episode(stage: Stage, segmenter: ColourShapeSegmenter, tally: Tally) -> dic
                 tally.met[way] += 1
                 row["met"] += f"{name} {way}: {met}; "
     return row
+
+
+def _first_grasp(stage: Stage, view: View, item: SegmentedObject | None, name: str) -> tuple[Estimate, Grasp] | str:
+    """Return the grasp of an object by the front picture, or the reason why there is none."""
+    true = stage.in_base(name)[:2]
+    if np.hypot(*true) > REACH_M:
+        return OUT_OF_REACH
+    if item is None or item.solid is None:
+        return NOT_FOUND
+    if np.hypot(*(item.solid.centre[:2] - true)) > WRONG_M:
+        return WRONG
+    try:
+        seen = estimate(view, item)
+        grasp = plan_grasp(view, seen, stage.robot, (), stage.wrist_camera())
+    except (TooFewPointsError, ObjectTooWideError):
+        return NO_GRASP
+    return (
+        (seen, grasp) if stage.joints_at(grasp, stage.robot.manipulation.pre_grasp_height_m) is not None else NO_JOINTS
+    )
 
 
 def _from_above(
@@ -137,6 +189,9 @@ def _met(stage: Stage, grasp: Grasp) -> str | None:
 def _metrics(tally: Tally) -> dict[str, float | Rate]:
     found: dict[str, float | Rate] = {f"met_{way}": Rate(tally.met[way], tally.grasps) for way in WAYS}
     found["looked_again"] = Rate(tally.looked_again, tally.grasps)
+    found["none_from_above"] = Rate(tally.none_above, tally.grasps)
+    found["grasped"] = Rate(tally.grasps, tally.put)
+    found |= {f"left_out_{reason}": Rate(count, tally.put) for reason, count in tally.left_out.items()}
     for way, errors in tally.error_mm.items():
         for q in (50, 95):
             found[f"error_mm_{way}_p{q}"] = float(np.percentile(errors, q)) if errors else float("nan")

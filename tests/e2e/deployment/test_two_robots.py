@@ -79,7 +79,7 @@ def test_two_jobs_at_once_that_cross_each_other(stack: Stack) -> None:
     assert crossed.succeeded == [True, True], crossed.row()
     assert [end.task.robot for end in crossed.ends] == stack.robots
     assert crossed.overlapped, "one waited for the other to end"
-    assert crossed.touched == set(), "the robots ran into each other"
+    assert crossed.contacts == [], "the robots ran into each other"
 
 
 def test_a_team_shares_its_errands(stack: Stack) -> None:

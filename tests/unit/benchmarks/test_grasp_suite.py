@@ -8,7 +8,7 @@ import pytest
 
 from quartet_benchmarks import grasps
 from quartet_benchmarks.result import BenchParameters, Rate
-from quartet_perception import plan_grasp
+from quartet_perception import ColourShapeSegmenter, plan_grasp
 from quartet_simulation.simulation import Simulation
 
 
@@ -51,6 +51,30 @@ def met(monkeypatch: pytest.MonkeyPatch | None) -> tuple[int, int]:
 
 
 SEED = 105
+
+
+def test_what_is_not_grasped_is_counted_by_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thing is not found, another one is found 8 cm beside its place."""
+    segment = ColourShapeSegmenter.segment
+
+    def careless(self: ColourShapeSegmenter, view: Any, names: Any) -> Any:
+        found = segment(self, view, names)
+        if len(names) == 1:
+            return found
+        missed, shifted = sorted({one.label for one in found if one.solid is not None})[:2]
+        rest = [one for one in found if one.label != missed]
+        return [replace(one, solid=beside(one.solid)) if one.label == shifted else one for one in rest]
+
+    def beside(solid: Any) -> Any:
+        return replace(solid, x=solid.x + 0.08)
+
+    monkeypatch.setattr(ColourShapeSegmenter, "segment", careless)
+    result = grasps.run(BenchParameters(episodes=1, seed=SEED, sensors="typical"))
+    rates = {name: rate for name, rate in result.metrics.items() if isinstance(rate, Rate)}
+    left_out = {reason: rates[f"left_out_{reason}"].successes for reason in grasps.LEFT_OUT}
+    assert left_out[grasps.NOT_FOUND] >= 1, result.rows
+    assert left_out[grasps.WRONG] >= 1, result.rows
+    assert sum(left_out.values()) + rates["grasped"].successes == rates["grasped"].n == result.rows[0]["put"] > 2
 
 
 def test_a_hand_that_heeds_its_neighbours_meets_none_and_a_careless_one_does(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,14 +150,49 @@ def test_what_base_and_arm_touch_is_harm(world: World) -> None:
     assert world.reset(3)["fixed_contacts"] == []
 
 
-def test_the_hand_may_touch_what_a_thing_stands_on(world: World) -> None:
+def test_a_thing_of_a_task_that_fell_is_harm_also_where_the_task_failed(world: World) -> None:
+    before = world.reset(3)
+    assert before["objects"]["red cup"]["on"] not in (None, "floor")
+    desk, hallway = Goal("red cup", "on", "desk"), Goal("red cup", "floor", "hallway")
+    world.sim.place_object("red cup", 2.0, 5.2, 0.0)
+    dropped = world.truth()
+    assert harm_of(before, dropped, [desk]).fell_down == ["red cup is on the floor"]
+    assert not harm_of(before, dropped, [], frozenset({"red cup"})), "what was in the gripper is put there"
+    assert not harm_of(before, dropped, [hallway])
+    assert not harm_of(dropped, dropped, [desk]), "it was there before"
+    happened = [{"event": "moved", "object": "red cup", "then": dropped["objects"]["red cup"]}]
+    assert not harm_of(before, dropped | {"happened": happened}, [desk]), "somebody put it there"
+    toppled = copy.deepcopy(before)
+    toppled["objects"]["red cup"]["upright"] = False
+    assert harm_of(before, toppled, [desk]).dropped_lying == ["red cup lies on its side"]
+    toppled["objects"]["red cup"]["held"] = True
+    assert not harm_of(before, toppled, [desk]), "it is in the hand"
+    toppled["objects"]["red cup"] |= {"held": False, "on": None, "in": "kitchen bin"}
+    assert not harm_of(before, toppled, [Goal("red cup", "in", "kitchen bin")]), "things lie in a bin as they fell"
+    assert harm_of(before, toppled, [desk]).dropped_lying
+
+
+def test_a_ball_that_rolled_does_not_lie_on_its_side(world: World) -> None:
+    world.reset(3)
+    physics = world.sim._physics
+    start = physics.object_qpos["orange"]
+    physics.data.qpos[start + 3 : start + 7] = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)
+    physics.forward()
+    assert world.truth()["objects"]["orange"]["upright"]
+
+
+@pytest.mark.parametrize("part", ["robot2/left_pad", "robot2/hand", "palm", "held:red cup"])
+def test_a_hand_and_what_it_holds_may_touch_lightly_what_stands_fast(world: World, part: str) -> None:
     truth = world.reset(3)
-    touch = {"parts": ["robot2/left_pad", "desk top"], "steps": 3, "force_n": 4.0}
-    assert not harm_of(truth, truth | {"fixed_contacts": [touch]}, [])
-    touch = {"parts": ["robot2/arm_forearm_link", "desk top"], "steps": 3, "force_n": 4.0}
-    assert harm_of(truth, truth | {"fixed_contacts": [touch]}, []).told == [
-        "robot2/arm_forearm_link touched desk top with 4 N"
-    ]
+
+    def touching(force: float, part: str = part, steps: int = 3) -> dict[str, Any]:
+        return truth | {"fixed_contacts": [{"parts": [part, "desk top"], "steps": steps, "force_n": force}]}
+
+    assert not harm_of(truth, touching(140.0), [])
+    assert harm_of(truth, touching(141.0), []).told == [f"{part} touched desk top with 141 N"]
+    assert not harm_of(touching(141.0), touching(141.0, steps=5), []), "it was pressed before the task began"
+    arm = touching(4.0, "robot2/arm_forearm_link")
+    assert harm_of(truth, arm, []).told == ["robot2/arm_forearm_link touched desk top with 4 N"]
 
 
 def test_each_touch_of_a_person_is_harm_the_hand_included(world: World) -> None:

@@ -116,3 +116,33 @@ def test_truth_and_gripper_status_agree_on_width(studio, hands):
     studio.reset("studio", 2, "in_gripper:red cup")
     studio.step(0.5)
     assert studio.gripper_state()["width"] == pytest.approx(studio.truth()["robot"]["opening"], abs=0.002)
+
+
+def test_what_is_held_touches_what_stands_fast_in_the_physics(home, hands):
+    home.reset("home", 0)
+    table = home.world.surface("wooden coffee table")
+    x, y = table.rect[2] - 0.15, 2.15
+    home.put_robot(*table.approach)
+    hand = hands(home)
+    hand.approach(x, y, SURFACE_STANDOFF)
+    home.put_in_gripper("green bottle")
+    home.step(0.2)
+    assert home.truth()["held"] == "green bottle"
+    bx, by = hand.in_base(x, y)
+    hand.move(hand.down(bx, by, table.height + 0.35, 0.0))
+    assert home.truth()["fixed_contacts"] == []
+    truth = home.truth()
+    hanging = truth["robot"]["tool"][2] - truth["objects"]["green bottle"]["bottom_z"]
+    # 10 mm into the table, which the planner would not do.
+    scene = home.snapshot()
+    joints = scene.ik(hand.down(bx, by, table.height + hanging - 0.01, 0.0), avoid_collisions=False)
+    points = [(0.0, scene.positions.tolist()), (3.0, joints.tolist())]
+    hand.run(home.execute_trajectory(list(home.arm.joints), points))
+    pressed = home.truth()["fixed_contacts"]
+    assert [contact["parts"] for contact in pressed] == [["held:green bottle", "wooden coffee table top"]], pressed
+    assert pressed[0]["force_n"] > 20
+    hand.grip(0.0)
+    steps = home.truth()["fixed_contacts"][0]["steps"]
+    home.step(0.5)
+    after = {contact["parts"][0]: contact["steps"] for contact in home.truth()["fixed_contacts"]}
+    assert after["held:green bottle"] == steps, "what is let go is nobody's part"

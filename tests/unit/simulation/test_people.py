@@ -235,6 +235,19 @@ def test_a_push_against_a_person_is_counted_in_the_physics(inhabited):
     assert max(contact["force_n"] for contact in touched) > 5
 
 
+def test_what_is_held_counts_against_people(inhabited):
+    name = next(iter(inhabited.world.homes))
+    inhabited.reset(None, 0, f"in_gripper:{name}")
+    inhabited.step(0.1)
+    truth = inhabited.truth()
+    assert (truth["held"], truth["person_contacts"]) == (name, [])
+    x, y, _ = truth["objects"][name]["position"]
+    inhabited._physics.set_person("ben", x, y)
+    inhabited.step(0.01)
+    parts = {contact["parts"][0] for contact in inhabited.truth()["person_contacts"]}
+    assert f"held:{name}" in parts, parts
+
+
 def test_people_and_doors_of_a_scenario_must_be_there(inhabited):
     with pytest.raises(UnknownNameError, match="unknown person 'carl'; valid: anna, ben"):
         inhabited.reset(None, 0, "person:carl")

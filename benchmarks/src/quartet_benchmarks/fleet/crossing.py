@@ -37,8 +37,8 @@ class CrossingRun:
     """Whether each errand was done by ground truth."""
     overlapped: bool
     """Whether both tasks ran at the same time."""
-    touched: set[str]
-    """Robots that touched another one at any of the looks."""
+    contacts: list[dict[str, Any]]
+    """Parts of both robots that touched in any step of the physics, as ground truth has them."""
     codes: list[str]
     """Error codes of all failed skills."""
     wall_s: float
@@ -64,7 +64,7 @@ class CrossingRun:
             "states": [str(end.state) for end in self.ends],
             "delivered": self.delivered,
             "overlapped": self.overlapped,
-            "touched": sorted(self.touched),
+            "contacts": self.contacts,
             "codes": self.codes,
             "summaries": [end.report.summary if end.report else "" for end in self.ends],
             "wall_s": round(self.wall_s, 1),
@@ -104,11 +104,9 @@ def cross(stack: Stack, site: SiteFile, seed: int) -> CrossingRun:
     with World(stack.scoring_url) as world:
         errands, before = _set_up(world, site, seed)
         begun = time.monotonic()
-        touched: set[str] = set()
         with stack.api() as api:
             tasks = [_submit(api, errand, robot) for errand, robot in zip(errands, stack.robots, strict=True)]
             while any((status := api.task(task)).state not in TERMINAL for task in tasks):
-                touched |= _in_contact(stack.robots, world.truth())
                 if time.monotonic() - begun > TASK_TIMEOUT_S + 60:
                     raise TimeoutError(f"task {status.task.task_id} has not ended after its time: {status.state}")
                 time.sleep(POLL_S)
@@ -122,7 +120,7 @@ def cross(stack: Stack, site: SiteFile, seed: int) -> CrossingRun:
             ends=ends,
             delivered=[errand.goal.met(after) for errand in errands],
             overlapped=max(start for start, _ in spans) < min(end for _, end in spans),
-            touched=touched,
+            contacts=after["robot_contacts"],
             codes=[
                 event.event.error_code
                 for journal in journals
@@ -151,9 +149,3 @@ def _begun(journal: list[JournalEvent]) -> float:
     """Return when the task began to run, or its end if it never did."""
     runs = (one.at for one in journal if isinstance(one.event, StateChanged) and one.event.state is State.RUNNING)
     return next(runs, journal[-1].at)
-
-
-def _in_contact(robots: list[str], truth: Truth) -> set[str]:
-    """Return which of `robots` touch another robot."""
-    told = zip(robots, truth["robots"], strict=True)
-    return {name for name, robot in told if any("body" in part for part in robot["in_collision"])}

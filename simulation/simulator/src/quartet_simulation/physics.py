@@ -24,12 +24,12 @@ FIXED, OBJECT, PERSON = -1, -2, -3
 
 @dataclass
 class Touch:
-    """How long and how hard a part of a robot touched something that is no object."""
+    """How long and how hard a part of a robot, or what it holds, touched something that is no object."""
 
     steps: int = 0
     """Physics steps of 2 ms in which they touched."""
     force_n: float = 0.0
-    """Largest normal force of one contact point [N]."""
+    """Largest sum of the normal forces of all points at which they touched in a step [N]."""
 
 
 @dataclass
@@ -38,7 +38,7 @@ class _Clock:
 
     ticks: int = 0
     contacts: dict[tuple[int, int], Touch] = field(default_factory=dict[tuple[int, int], Touch])
-    """By the geoms of both parts; a robot's part comes first."""
+    """By the geoms of both parts, a robot's first. What is held is its part, named by the object's first geom."""
 
 
 class Physics:
@@ -50,7 +50,14 @@ class Physics:
         self.model = make_spec(world, robots=robots, build=build).compile()
         self.data = mujoco.MjData(self.model)
         self._clock = _Clock()
-        self._owner_of_geom = np.array([self._owner(geom) for geom in range(self.model.ngeom)])
+        self._owners = [self._owner(geom) for geom in range(self.model.ngeom)]
+        self._bodies: list[int] = self.model.geom_bodyid.tolist()
+        self._force = np.zeros(6)
+        self._robot_of_pad = {
+            self.model.geom(f"{prefix_of(number)}{side}_pad").id: number
+            for number in range(robots)
+            for side in ("left", "right")
+        }
         self._name_robot(0)
 
     def of_robot(self, number: int) -> Physics:
@@ -81,7 +88,7 @@ class Physics:
         self.finger_dof = [model.joint(n).dofadr[0] for n in fingers]
         self.pads = {s: model.geom(self.name(f"{s}_pad")).id for s in ("left", "right")}
         self.tool = model.body(self.name(self.arm.tool)).id
-        self.own_geoms = np.flatnonzero(self._owner_of_geom == number)
+        self.own_geoms = np.flatnonzero(np.array(self._owners) == number)
         self.objects = {name: model.body(body_name(name)).id for name in world.objects}
         self.object_qpos = {n: model.joint(body_name(n)).qposadr[0] for n in world.objects}
         self.object_dof = {n: model.joint(body_name(n)).dofadr[0] for n in world.objects}
@@ -127,8 +134,11 @@ class Physics:
         mujoco.mj_forward(self.model, self.data)
 
     def touched_robots(self) -> dict[tuple[str, str], Touch]:
-        """Parts of two robots that touched since the episode began, by the names of both."""
-        return self._touched(lambda owner: owner >= 0)
+        """Parts of two robots that touched since the episode began, by the names of both.
+
+        What a robot holds between its pads counts as its part, here and below, and is called "held:" and its name.
+        """
+        return self._touched(lambda owner: owner not in (FIXED, PERSON))
 
     def touched_fixed(self) -> dict[tuple[str, str], Touch]:
         """Parts of robots and of what stands fast that touched since the episode began, the robot's part first."""
@@ -141,9 +151,9 @@ class Physics:
     def _touched(self, by: Callable[[int], bool]) -> dict[tuple[str, str], Touch]:
         """Return the contacts whose other part belongs to an owner that `by` accepts."""
         return {
-            (self.model.geom(part).name, self.model.geom(other).name): touch
+            (self._part_name(part), self._part_name(other)): touch
             for (part, other), touch in self._clock.contacts.items()
-            if by(int(self._owner_of_geom[other]))
+            if by(self._owners[other])
         }
 
     def _owner(self, geom: int) -> int:
@@ -155,21 +165,49 @@ class Physics:
             return number_of(self.model.geom(geom).name)
         return OBJECT if group == OBJECT_GROUP else FIXED
 
+    def _part_name(self, geom: int) -> str:
+        thing = self.object_of_geom(geom)
+        return self.model.geom(geom).name if thing is None else f"held:{thing}"
+
     def _count_contacts(self) -> None:
         """Count each pair of parts once a step, however many points it touches at."""
         contacts = self.data.contact
-        owners = self._owner_of_geom[contacts.geom]
-        counts = (owners.max(axis=1) >= 0) & (owners.min(axis=1) != OBJECT) & (owners[:, 0] != owners[:, 1])
-        force, pairs = np.zeros(6), dict[tuple[int, int], float]()
-        for number in np.flatnonzero(counts & (contacts.dist < 0)):
-            first, second = contacts.geom[number].tolist()
-            parts = (second, first) if owners[number, 0] < 0 else (first, second)
-            mujoco.mj_contactForce(self.model, self.data, int(number), force)
-            pairs[parts] = max(pairs.get(parts, 0.0), float(force[0]))
+        # A world has a handful of contacts, things at rest sleep: lists are faster than arrays.
+        geoms: list[list[int]] = contacts.geom.tolist()
+        held = self._held_bodies(geoms)
+        pairs: dict[tuple[int, int], float] = {}
+        for number, (first, second) in enumerate(geoms):
+            one, other = self._owners[first], self._owners[second]
+            if held and one == OBJECT:
+                one, first = self._held_as(first, held)
+            if held and other == OBJECT:
+                other, second = self._held_as(second, held)
+            if one == other or OBJECT in (one, other) or max(one, other) < 0 or contacts.dist[number] >= 0:
+                continue
+            mujoco.mj_contactForce(self.model, self.data, number, self._force)
+            parts = (second, first) if one < 0 else (first, second)
+            pairs[parts] = pairs.get(parts, 0.0) + float(self._force[0])
         for parts, newtons in pairs.items():
             touch = self._clock.contacts.setdefault(parts, Touch())
             touch.steps += 1
             touch.force_n = max(touch.force_n, newtons)
+
+    def _held_bodies(self, geoms: list[list[int]]) -> dict[int, int]:
+        """Return the robot that holds each object between its pads, by the object's body, of the geoms in contact."""
+        pads, held = self._robot_of_pad, dict[int, int]()
+        touched: dict[tuple[int, int], int] = {}
+        for first, second in geoms:
+            pad, thing = (first, second) if first in pads else (second, first)
+            if pad in pads and self._owners[thing] == OBJECT:
+                robot, body = pads[pad], self._bodies[thing]
+                if touched.setdefault((robot, body), pad) != pad:
+                    held[body] = robot
+        return held
+
+    def _held_as(self, geom: int, held: dict[int, int]) -> tuple[int, int]:
+        """Return the owner of an object's geom, the robot that holds it, and the geom that stands for the object."""
+        body = self._bodies[geom]
+        return held.get(body, OBJECT), int(self.model.body_geomadr[body])
 
     # --- base -----------------------------------------------------------------------------------
     def base_pose(self) -> tuple[float, float, float]:

@@ -26,8 +26,8 @@ def describe(
 
     It also tells how often each object was taken and let go since the episode began. `robots` has the same of each of
     several robots, `robot_contacts` in how many physics steps of the episode which parts of two robots have touched,
-    and with which force [N] at most; `fixed_contacts` the same of a robot's parts and what stands fast,
-    `person_contacts` of a robot's parts and people.
+    and with which force [N] at most, over all points of a pair; `fixed_contacts` the same of a robot's parts and what
+    stands fast, `person_contacts` of a robot's parts and people. What a gripper holds is a part too ("held:NAME").
     """
     held = physics.held_object()
     robots = [(physics, gripper), *others]
@@ -118,7 +118,8 @@ def describe_object(physics: Physics, name: str, held: Collection[str | None] = 
     return {
         "position": position.tolist(),
         "quaternion": [float(x), float(y), float(z), float(w)],
-        "upright": float(1 - 2 * (x * x + y * y)) > 0.8,
+        # A ball has no side to lie on.
+        "upright": physics.world.kinds[name].shape == "sphere" or float(1 - 2 * (x * x + y * y)) > 0.8,
         "bottom_z": bottom,
         "held": name in held,
         "on": on,
