@@ -70,6 +70,7 @@ def load_file(
     model: type[Model],
     what: str,
     *,
+    context: Any = None,
     check: Check[Model] | None = None,
     separate: Collection[str] = (),
 ) -> Model:
@@ -79,6 +80,7 @@ def load_file(
         path: of the file.
         model: its schema.
         what: how messages call it.
+        context: what the validators of the schema are given.
         check: returns the faults that only the whole file shows.
         separate: fields with lists whose entries may be left out of that check when they do not fit the schema, so
             that the faults of all others are found as well.
@@ -86,14 +88,14 @@ def load_file(
     Raises:
         SiteFileError: the file cannot be used; the message has every fault.
     """
-    return _load(path, model, what, check=check, separate=separate)
+    return _load(path, model, what, context, check=check, separate=separate)
 
 
 def _load(
     path: Path,
     model: type[Model],
     what: str,
-    context: dict[str, Any] | None = None,
+    context: Any = None,
     *,
     check: Check[Model] | None = None,
     separate: Collection[str] = (),
@@ -131,7 +133,7 @@ def _read(
     path: Path,
     model: type[Model],
     what: str,
-    context: dict[str, Any] | None,
+    context: Any,
     *,
     check: Check[Model] | None = None,
     separate: Collection[str] = (),
@@ -164,7 +166,7 @@ def _read(
     except ValidationError as error:
         # Each is looked for in the whole file, and a file may consist of faults.
         found = [_fault(path, node, model, e) for e in error.errors()[: MOST_FAULTS + 1]]
-        further = [] if check is None else _faults_of_the_rest(fields, model, check, error, separate)
+        further = [] if check is None else _faults_of_the_rest(fields, model, context, check, error, separate)
     found += [_line(path, node, place, text) for place, text in further]
     if loaded is None or found:
         raise SiteFileError(f"{what} {path} cannot be used:\n" + _listed(found))
@@ -226,7 +228,12 @@ def _listed(faults: Iterable[str]) -> str:
 
 
 def _faults_of_the_rest(
-    data: dict[str, Any], model: type[Model], check: Check[Model], error: ValidationError, separate: Collection[str]
+    data: dict[str, Any],
+    model: type[Model],
+    context: Any,
+    check: Check[Model],
+    error: ValidationError,
+    separate: Collection[str],
 ) -> list[Fault]:
     """Return what `check` finds when the entries with faults are left out; nothing where that cannot be done."""
     wrong: dict[str, set[int]] = {}
@@ -238,7 +245,7 @@ def _faults_of_the_rest(
     left = {field: [n for n in range(len(data[field])) if n not in numbers] for field, numbers in wrong.items()}
     rest = {**data, **{field: [data[field][n] for n in numbers] for field, numbers in left.items()}}
     try:
-        faults = list(check(model.model_validate(rest)))
+        faults = list(check(model.model_validate(rest, context=context)))
     except ValidationError:
         return []
 

@@ -3,7 +3,7 @@
 SimulationError
 ├── UnknownNameError       a world, camera, object, joint or planner that is not there; the text lists the valid ones
 ├── WorldFileError         a world file that cannot be used, with all of its faults
-├── ModelFileError         a model file of an arm that cannot be read, or names what it may not
+├── ModelFileError         a model file of an arm or of furniture that cannot be read, or names what it may not
 ├── InvalidCommandError    a command whose values make no sense (wrong length, not finite, times that go back)
 ├── SceneObjectError       an object of the planning scene that cannot be added, attached or taken away
 ├── RequestError           a MoveIt request that cannot be planned, with its code
@@ -44,7 +44,7 @@ class WorldFileError(SimulationError):
 
 
 class ModelFileError(SimulationError):
-    """A model file of an arm, or a file that it names, that cannot be read or used."""
+    """A model file of an arm or of furniture, or a file that it names, that cannot be read or used."""
 
 
 class InvalidCommandError(SimulationError):

@@ -13,14 +13,13 @@ from quartet_simulation.arm.model import ArmModel, GripperModel
 from quartet_simulation.described.chain import Chain
 from quartet_simulation.described.hand import Hand, hand_of
 from quartet_simulation.described.parts import Parts, stiffness_of
-from quartet_simulation.described.reading import ModelFile, read_model
+from quartet_simulation.described.reading import ModelFile, compiled, read_model
 from quartet_simulation.described.structure import (
     BASE,
     MODEL,
     MOUNT,
     RESERVED,
     Structure,
-    compiled,
     structure_of,
 )
 from quartet_simulation.errors import ModelFileError

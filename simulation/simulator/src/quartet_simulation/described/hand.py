@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import mujoco
 import numpy as np
 
+from quartet_simulation.described.shapes import collides
 from quartet_simulation.described.structure import FINGER, Structure, local_pose
 from quartet_site import Fault, RobotFile
 
@@ -134,11 +134,6 @@ def _boxes(found: Structure, joint: int, to_tool: np.ndarray) -> dict[int, np.nd
         middle, reach = pose[:3, :3] @ centre + pose[:3, 3], np.abs(pose[:3, :3]) @ half
         boxes[geom] = np.array([middle - reach, middle + reach])
     return boxes
-
-
-def collides(model: mujoco.MjModel, geom: int) -> bool:
-    """Return whether a geom collides and is not only to be seen."""
-    return bool(model.geom_contype[geom] or model.geom_conaffinity[geom])
 
 
 def _inner(box: np.ndarray, side: int) -> float:

@@ -10,7 +10,8 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.arm.body import DAMPING_RATIO
-from quartet_simulation.described.hand import Hand, collides
+from quartet_simulation.described.hand import Hand
+from quartet_simulation.described.shapes import SHAPES, add_mesh, collides, colour_of
 from quartet_simulation.described.structure import MOUNT, Structure
 from quartet_simulation.robot.parts import GROUP, quaternion
 
@@ -28,23 +29,8 @@ MOST_FORCE = 80.0
 """Of the fingers [N], until the gripper's driver sets it."""
 SIDES = ("left", "right")
 """What the fingers are called, the one that the robot file names first."""
-SHOWN_GROUPS = 3
-"""Geoms of this group and above are not drawn, as in MuJoCo's viewer."""
-_PLAIN = (0.5, 0.5, 0.5, 1.0)
-"""Colour of a geom that has none."""
 _OURS = frozenset({"body", "body_top", "pedestal", "mast", "front_camera_body", "arm_camera_body"})
 """Geoms of the base and the cameras."""
-_SHAPES = {
-    int(kind): kind
-    for kind in (
-        mujoco.mjtGeom.mjGEOM_SPHERE,
-        mujoco.mjtGeom.mjGEOM_CAPSULE,
-        mujoco.mjtGeom.mjGEOM_ELLIPSOID,
-        mujoco.mjtGeom.mjGEOM_CYLINDER,
-        mujoco.mjtGeom.mjGEOM_BOX,
-        mujoco.mjtGeom.mjGEOM_MESH,
-    )
-}
 
 
 @dataclass(frozen=True)
@@ -151,17 +137,17 @@ class Parts:
         used, meshes = {*_OURS, *pads.values()}, dict[int, str]()
         for geom in range(model.ngeom):
             body, kind = int(model.geom_bodyid[geom]), int(model.geom_type[geom])
-            if body not in made or kind not in _SHAPES:
+            if body not in made or kind not in SHAPES:
                 continue
             name = pads.get(geom) or _new_name(self._name_of_shape(body), used)
             used.add(name)
             shape = made[body].add_geom(
                 name=name,
-                type=_SHAPES[kind],
+                type=SHAPES[kind],
                 size=model.geom_size[geom],
                 pos=model.geom_pos[geom],
                 quat=model.geom_quat[geom],
-                rgba=self._colour(geom),
+                rgba=colour_of(model, geom),
                 friction=model.geom_friction[geom],
                 condim=int(model.geom_condim[geom]),
                 contype=int(collides(model, geom)),
@@ -171,7 +157,10 @@ class Parts:
             )
             if kind == mujoco.mjtGeom.mjGEOM_MESH:
                 mesh = int(model.geom_dataid[geom])
-                shape.meshname = meshes[mesh] = meshes.get(mesh) or self._add_mesh(spec, mesh)
+                if mesh not in meshes:
+                    meshes[mesh] = f"arm mesh {mesh}"
+                    add_mesh(spec, model, mesh, meshes[mesh])
+                shape.meshname = meshes[mesh]
             if geom in pads:
                 shape.condim, shape.priority, shape.solref = 4, 1, PAD_SOLREF
                 shape.friction = np.maximum(model.geom_friction[geom], PAD_FRICTION)
@@ -184,30 +173,6 @@ class Parts:
             if carrier == int(found.model.jnt_bodyid[finger.joint]):
                 return f"{side}_finger"
         return "palm" if carrier == found.links[-1] and body != carrier else self.body_name(body)
-
-    def _add_mesh(self, spec: mujoco.MjSpec, mesh: int) -> str:
-        model = self.found.model
-        points, faces = int(model.mesh_vertadr[mesh]), int(model.mesh_faceadr[mesh])
-        name = f"arm mesh {mesh}"
-        spec.add_mesh(
-            name=name,
-            uservert=model.mesh_vert[points : points + int(model.mesh_vertnum[mesh])].flatten(),
-            userface=model.mesh_face[faces : faces + int(model.mesh_facenum[mesh])].flatten(),
-            # Masses are those of the model's bodies, and a mesh that is not closed has a surface as well.
-            inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL,
-        )
-        return name
-
-    def _colour(self, geom: int) -> Any:
-        model, material = self.found.model, int(self.found.model.geom_matid[geom])
-        if int(model.geom_group[geom]) >= SHOWN_GROUPS and self._is_drawn(int(model.geom_bodyid[geom])):
-            return (0.0, 0.0, 0.0, 0.0)
-        own = model.geom_rgba[geom]
-        return model.mat_rgba[material] if material >= 0 and np.allclose(own, _PLAIN) else own
-
-    def _is_drawn(self, body: int) -> bool:
-        model = self.found.model
-        return bool(((model.geom_bodyid == body) & (model.geom_group < SHOWN_GROUPS)).any())
 
 
 def _new_name(body: str, used: set[str]) -> str:

@@ -13,6 +13,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement, TreeBuilder
 
+import mujoco
+
 from quartet_simulation.errors import ModelFileError
 
 PACKAGE = "package:"
@@ -22,12 +24,12 @@ MESHES = (".stl", ".obj", ".msh")
 MOST_BYTES = 100_000_000
 """Of a model with all that it names."""
 MOST_ELEMENTS = 20_000
-"""Of a model with its included files; arms have some hundreds."""
+"""Of a model with its included files; arms and furniture have some hundreds."""
 MOST_LEVELS = 100
 REPEATING = ("replicate", "composite", "flexcomp", "hfield")
 """Elements of MJCF that become any number of parts."""
 UNUSED = ("size", "custom", "sensor", "keyframe", "texture", "skin", "layer")
-"""Elements of MJCF that say nothing about the arm; some of them order memory by the gigabyte."""
+"""Elements of MJCF that say nothing about shapes and joints; some of them order memory by the gigabyte."""
 _ROOT = "the model's root"
 """Link that is put before the first one of a URDF, which MuJoCo would otherwise make part of the world."""
 
@@ -39,17 +41,19 @@ class ModelFile:
     path: Path
     xml: str = ""
     assets: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    files: list[Path] = field(default_factory=list[Path])
+    """All files that were read."""
     speeds: dict[str, float] = field(default_factory=dict[str, float])
     """Greatest speeds of joints, where the file has them [rad/s, m/s]."""
 
 
 def names_a_file(model: str) -> bool:
-    """Return whether a robot file's `model` is a file and not the name of an arm of the simulation."""
+    """Return whether `model` is a model file and no other name, such as that of an arm of the simulation."""
     return model.startswith(PACKAGE) or model.lower().endswith(SUFFIXES)
 
 
 def read_model(model: str, folder: Path) -> ModelFile:
-    """Return the model that a robot file in `folder` names: a path in it, or package:PACKAGE/PATH.
+    """Return the model that a robot or world file in `folder` names: a path in it, or package:PACKAGE/PATH.
 
     Raises ModelFileError: there is no such file, it is no MJCF and no URDF, or it names what it may not.
     """
@@ -64,6 +68,19 @@ def read_model(model: str, folder: Path) -> ModelFile:
         raise ModelFileError(f"{path} holds <{tree.tag}>; valid: <mujoco> (MJCF) or <robot> (URDF)")
     reader.found.xml = ElementTree.tostring(tree, encoding="unicode")
     return reader.found
+
+
+def compiled(file: ModelFile) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """Return model and data of a model file in its reference configuration. Raises ModelFileError."""
+    try:
+        model = mujoco.MjSpec.from_string(file.xml, assets=file.assets).compile()
+    except (ValueError, TypeError, RuntimeError, MemoryError, mujoco.FatalError) as error:
+        reason = " ".join(str(error).split()).removeprefix("Error: ")
+        raise ModelFileError(f"MuJoCo cannot use {file.path}: {reason}") from error
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    return model, data
 
 
 def _find(model: str, folder: Path) -> tuple[Path, Path]:
@@ -139,6 +156,7 @@ class _Reader:
                 raise ModelFileError(
                     f"{self.found.path} and its files exceed {MOST_BYTES // 1_000_000} MB; give a simpler model"
                 )
+            self.found.files.append(resolved)
             return resolved.read_bytes()
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
@@ -199,7 +217,7 @@ class _Reader:
             if parent.get("builtin") and parent.tag == "mesh":
                 raise ModelFileError(f"the mesh '{parent.get('name', '')}' is built in; give it as a file of a mesh")
             if parent.tag in REPEATING and "file" not in parent.attrib:
-                raise ModelFileError(f"<{parent.tag}> makes parts by number; write each part of the arm out")
+                raise ModelFileError(f"<{parent.tag}> makes parts by number; write each part out")
             parent.attrib.pop("actdim", None)
             for child in [child for child in parent if child.tag in UNUSED]:
                 parent.remove(child)

@@ -12,8 +12,6 @@ from scipy.spatial.transform import Rotation
 
 from quartet_simulation.arm.kinematics import pose_matrix
 from quartet_simulation.arm.model import standing
-from quartet_simulation.described.reading import ModelFile
-from quartet_simulation.errors import ModelFileError
 from quartet_site import Fault, RobotFile, SimulatedTool
 
 MOUNT, BASE = "arm_mount", "base_footprint"
@@ -63,19 +61,6 @@ class Structure:
     def pose(self, body: int) -> np.ndarray:
         """Return the pose of a body in the model's world, 4x4."""
         return pose_of(self.data, body)
-
-
-def compiled(file: ModelFile) -> tuple[mujoco.MjModel, mujoco.MjData]:
-    """Return model and data of a model file in its reference configuration. Raises ModelFileError."""
-    try:
-        model = mujoco.MjSpec.from_string(file.xml, assets=file.assets).compile()
-    except (ValueError, TypeError, RuntimeError, MemoryError, mujoco.FatalError) as error:
-        reason = " ".join(str(error).split()).removeprefix("Error: ")
-        raise ModelFileError(f"MuJoCo cannot use {file.path}: {reason}") from error
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
-    mujoco.mj_comPos(model, data)
-    return model, data
 
 
 def structure_of(file: RobotFile, model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Structure | None, list[Fault]]:

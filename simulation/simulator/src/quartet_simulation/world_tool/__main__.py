@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -87,9 +88,23 @@ def _new(folder: Path, like: str) -> int:
         return FAULTS
     folder.mkdir(parents=True, exist_ok=True)
     (folder / WORLD_FILE).write_text(text, encoding="utf-8")
+    _copy_models(like, folder)
     (folder / SITE_FILE).write_text(site_text(load_world(folder)), encoding="utf-8")
     print(f"wrote {folder / WORLD_FILE} and {folder / SITE_FILE}")
     return 0
+
+
+def _copy_models(like: str, folder: Path) -> None:
+    """Copy the model files of the world at a path, and what they name, beside the world file of a new one."""
+    source = Path(like)
+    if like in WORLDS or not source.exists():
+        return
+    root = (source if source.is_dir() else source.parent).resolve()
+    # Those of a Python package are found wherever the world is.
+    for file in (file for file in load_world(source).model_files if file.is_relative_to(root)):
+        target = folder / file.relative_to(root)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
 
 
 def world_text(like: str) -> str:

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
-import mujoco
-
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.worlds.file import Door, Wall, WorldFile
-from quartet_simulation.worlds.furniture import Block
 from quartet_simulation.worlds.objects import PARCEL
-from quartet_simulation.worlds.paint import COLOURS, MATERIALS, add_materials, rgb_of
-from quartet_simulation.worlds.pieces import PaintName
-from quartet_simulation.worlds.scene import build_scene
+from quartet_simulation.worlds.overlaps import TOUCHING, standing_in_each_other
+from quartet_simulation.worlds.paint import COLOURS, MATERIALS, rgb_of
+from quartet_simulation.worlds.pieces import Model, PaintName
+from quartet_simulation.worlds.world import Rect
 from quartet_site import Fault
 
 NARROWEST_DOOR = 0.75
 """Clear width through which the robot's planner finds a way [m]: the body, 0.61, and what it keeps on each side."""
 GRIP_ROOM = 0.02
 """How much narrower than the open gripper a thing must be [m]."""
-TOUCHING = 0.002
-"""Shapes that overlap by no more than this stand side by side [m]."""
-BEHIND_DOOR = 0.25
-"""How deep a door's passage is kept free on each side of its wall [m]."""
+BELOW_FLOOR = 0.02
+"""How far a model may reach below the floor [m]."""
 
 
 def faults_of(file: WorldFile) -> list[Fault]:
@@ -70,6 +65,11 @@ def _paints(file: WorldFile) -> Iterator[Fault]:
         for number, piece in enumerate(file.furniture)
         for field in ("colour", "body")
         if hasattr(piece, field)
+    ]
+    used += [
+        (("furniture", number, "surface", "colour"), piece.surface.colour)
+        for number, piece in enumerate(file.furniture)
+        if isinstance(piece, Model) and piece.surface is not None and piece.surface.colour is not None
     ]
     used += [(("things", n, "colour"), thing.colour) for n, thing in enumerate(file.things) if thing.colour is not None]
     valid = ", ".join(sorted({*COLOURS, *MATERIALS, *own}))
@@ -149,60 +149,47 @@ def _furniture(file: WorldFile) -> Iterator[Fault]:
                 ("furniture", numbers[piece.name]),
                 f"'{piece.name}' stands at ({(x0 + x1) / 2:.2f}, {(y0 + y1) / 2:.2f}), in none of the rooms: {rooms}",
             )
-    spec = mujoco.MjSpec()
-    add_materials(spec, dict.fromkeys(file.colours, ((0, 0, 0), "plain")), textures=False)
-    try:
-        blocks = build_scene(file, spec)
-    except ValueError as error:
-        # MuJoCo refuses a name that is there twice, which is among the faults already.
-        if not list(_repeated(file)):
-            yield (), f"the scene cannot be built: {error}"
-        return
-    told: set[frozenset[str]] = set()
-    for a, b in combinations(blocks, 2):
-        pair = frozenset((a.owner, b.owner))
-        if pair in told or a.owner == b.owner or not {a.owner, b.owner} & set(numbers) or not _overlap(a, b):
+    yield from _models(file)
+    # MuJoCo refuses a name that is there twice, which is among the faults already.
+    if not list(_repeated(file)):
+        yield from standing_in_each_other(file)
+
+
+def _models(file: WorldFile) -> Iterator[Fault]:
+    """Return what is wrong with pieces from model files, but for what they overlap."""
+    for number, piece in enumerate(file.furniture):
+        if not isinstance(piece, Model):
             continue
-        told.add(pair)
-        one, other = sorted((a, b), key=lambda block: -numbers.get(block.owner, -1))
-        x0, y0, x1, y1 = _common(a.rect, b.rect)
-        yield (
-            ("furniture", numbers[one.owner]),
-            f"'{one.owner}' overlaps {_quoted(other.owner, numbers)} by {x1 - x0:.2f} x {y1 - y0:.2f} m at "
-            f"({(x0 + x1) / 2:.2f}, {(y0 + y1) / 2:.2f}); move one of them",
-        )
-    yield from _passages(file, blocks, numbers)
-
-
-def _passages(file: WorldFile, blocks: list[Block], numbers: dict[str, int]) -> Iterator[Fault]:
-    walls = {wall.name: wall for wall in file.walls}
-    for door in file.doors:
-        wall = walls.get(door.wall)
-        if wall is None:
+        low = piece.model.lowest() + piece.z
+        if low < -BELOW_FLOOR:
+            yield (
+                ("furniture", number, "z"),
+                f"'{piece.name}' reaches {-low:.2f} m below the floor; raise it by {-low:.2f} m (z)",
+            )
+        surface, height = piece.surface, piece.top_height()
+        if surface is None or height is None:
             continue
-        middle, away = wall.start[1 - wall.along], wall.thickness / 2 + BEHIND_DOOR
-        along, across = door.gap, (middle - away, middle + away)
-        rect = (along[0], across[0], along[1], across[1])
-        if wall.along == 1:
-            rect = (across[0], along[0], across[1], along[1])
-        passage = Block("", rect, (0.05, 1.5))
-        blocking = Counter(block.owner for block in blocks if block.owner in numbers and _overlap(block, passage))
-        for owner in blocking:
-            yield ("furniture", numbers[owner]), f"'{owner}' stands in the door '{door.name}'; keep its passage free"
+        place = ("furniture", number, "surface")
+        if surface.rect is None and piece.found_top() is None:
+            heights = ", ".join(f"{one:.3f}" for one in piece.heights()) or "none"
+            yield (*place, "top"), f"no solid shape of '{piece.name}' ends {height:.3f} m high; valid: {heights}"
+        elif surface.rect is None and piece.turned():
+            yield (
+                place,
+                f"'{piece.name}' is turned by {piece.yaw} rad, so the rectangle of its top is not worked out; give one "
+                "that is along x and y and within the top (rect)",
+            )
+        elif surface.rect is not None and not _within(surface.rect, piece.outline()):
+            x0, y0, x1, y1 = piece.outline()
+            yield (
+                (*place, "rect"),
+                f"{list(surface.rect)} is not within '{piece.name}', which is over [{x0}, {y0}, {x1}, {y1}]",
+            )
 
 
-def _overlap(a: Block, b: Block) -> bool:
-    x0, y0, x1, y1 = _common(a.rect, b.rect)
-    height = min(a.z[1], b.z[1]) - max(a.z[0], b.z[0])
-    return min(x1 - x0, y1 - y0, height) > TOUCHING
-
-
-def _common(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, float, float, float]:
-    return max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3])
-
-
-def _quoted(owner: str, numbers: dict[str, int]) -> str:
-    return f"'{owner}'" if owner in numbers else f"the {owner}"
+def _within(inner: Rect, outer: Rect) -> bool:
+    low = all(inner[n] >= outer[n] - TOUCHING for n in (0, 1))
+    return low and all(inner[n] <= outer[n] + TOUCHING for n in (2, 3))
 
 
 def _things(file: WorldFile) -> Iterator[Fault]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -13,6 +14,8 @@ from quartet_simulation.worlds.pieces import (
     Bin,
     Finite,
     Length,
+    Model,
+    ModelPath,
     Name,
     PaintName,
     Point,
@@ -218,6 +221,8 @@ class WorldFile(Section):
     name: Name
     description: str = ""
     materials: dict[Name, Material] = {}
+    scene: ModelPath | None = None
+    """Walls and furniture as a model file has them, in the frame of the map."""
     rooms: Annotated[list[Room], Field(min_length=1)]
     walls: list[Wall] = []
     doors: list[Door] = []
@@ -241,6 +246,13 @@ class WorldFile(Section):
         """The world's own materials with their mean colours."""
         found = {name: rgb_of(material.colour, {}) for name, material in self.materials.items()}
         return {name: rgb for name, rgb in found.items() if rgb is not None}
+
+    @property
+    def model_files(self) -> list[Path]:
+        """All files that the scene and models of furniture consist of."""
+        models = [piece.model for piece in self.furniture if isinstance(piece, Model)]
+        models += [] if self.scene is None else [self.scene]
+        return sorted({path for model in models for path in model.files})
 
     def surfaces(self) -> list[AnyPiece]:
         """Return the furniture on which things can stand."""

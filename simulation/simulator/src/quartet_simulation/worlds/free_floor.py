@@ -17,6 +17,8 @@ from quartet_simulation.worlds.scene import build_scene
 from quartet_simulation.worlds.world import Rect
 
 RESOLUTION = 0.05
+FURNITURE = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)
+"""Groups of geoms that a ray meets."""
 HEIGHTS = (0.03, 1.3)
 """The body and the folded arm are between these heights [m]."""
 ROOM_TO_TURN = 0.66
@@ -42,13 +44,18 @@ class FreeFloor:
         self._shape = (math.ceil(size[1] / RESOLUTION) + 1, math.ceil(size[0] / RESOLUTION) + 1)
 
     @cached_property
-    def _clearance(self) -> np.ndarray:
+    def _compiled(self) -> tuple[mujoco.MjModel, mujoco.MjData]:
         spec = mujoco.MjSpec()
         add_materials(spec, dict.fromkeys(self._file.colours, ((0, 0, 0), "plain")), textures=False)
         build_scene(self._file, spec)
         model = spec.compile()
         data = mujoco.MjData(model)
         mujoco.mj_kinematics(model, data)
+        return model, data
+
+    @cached_property
+    def _clearance(self) -> np.ndarray:
+        model, data = self._compiled
         cells = covered(model, data, self._origin, self._shape, RESOLUTION, HEIGHTS)
         return np.asarray(ndimage.distance_transform_edt(~cells)) * RESOLUTION
 
@@ -59,6 +66,12 @@ class FreeFloor:
         inside = (rows >= 0) & (columns >= 0) & (rows < self._shape[0]) & (columns < self._shape[1])
         rows, columns = rows.clip(0, self._shape[0] - 1), columns.clip(0, self._shape[1] - 1)
         return np.where(inside, self._clearance[rows, columns], 0.0)
+
+    def top_at(self, x: float, y: float, below: float) -> float | None:
+        """Return the height of the highest furniture at a point of the map below a height [m]; None without any."""
+        hit, down = np.zeros(1, dtype=np.int32), np.array([0.0, 0.0, -1.0])
+        length = mujoco.mj_ray(*self._compiled, np.array([x, y, below]), down, FURNITURE, 1, -1, hit)
+        return None if hit[0] < 0 else below - length
 
     def clear_drive(self, start: tuple[float, float], target: tuple[float, float], standoff: float) -> bool:
         """Return whether the straight way from `start` to `standoff` before `target` is free."""

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import mujoco
+import numpy as np
 
+from quartet_simulation.described.shapes import add_mesh
 from quartet_simulation.names import leaf_name
+from quartet_simulation.worlds.fixed_model import Shape
 from quartet_simulation.worlds.paint import COLOURS, MATERIALS
 from quartet_simulation.worlds.world import Rect
 
@@ -26,13 +29,17 @@ class Block:
     owner: str
     rect: Rect
     z: tuple[float, float]
+    geom: str = ""
+    """Name of the shape."""
+    loose: bool = False
+    """Whether the box is larger than the shape by so much that only the shape itself says what it overlaps."""
 
 
 class Furniture:
     """Adds furniture to a spec. Positions are map coordinates [m]."""
 
     def __init__(self, spec: mujoco.MjSpec) -> None:
-        self._body = spec.worldbody
+        self._spec, self._body = spec, spec.worldbody
         self.owner = ""
         """Name of what is being built."""
         self.blocks: list[Block] = []
@@ -75,9 +82,31 @@ class Furniture:
         self._paint(geom, colour)
         self._solid(geom, (x - radius, y - radius, x + radius, y + radius), z, True)
 
-    def _solid(self, geom: Any, rect: Rect, z: tuple[float, float], solid: bool) -> None:
+    def shape(self, name: str, model: str, shape: Shape, pose: np.ndarray) -> None:
+        """A shape of the model file `model`, whose frame is at a pose of map (4x4)."""
+        turn = np.zeros(4)
+        mujoco.mju_mat2Quat(turn, (pose[:3, :3] @ shape.rotation).flatten())
+        source, number = shape.model, shape.geom
+        geom = self._body.add_geom(
+            name=name,
+            type=shape.kind,
+            size=source.geom_size[number],
+            pos=pose[:3, :3] @ shape.position + pose[:3, 3],
+            quat=turn,
+            rgba=shape.rgba,
+            friction=source.geom_friction[number],
+            condim=int(source.geom_condim[number]),
+        )
+        if shape.mesh is not None:
+            geom.meshname = f"{model}:{shape.mesh}"
+            if self._spec.mesh(geom.meshname) is None:
+                add_mesh(self._spec, source, shape.mesh, geom.meshname)
+        (x0, y0, z0), (x1, y1, z1) = (tuple(float(value) for value in corner) for corner in shape.extent(pose))
+        self._solid(geom, (x0, y0, x1, y1), (z0, z1), shape.solid, loose=not _is_upright_box(geom))
+
+    def _solid(self, geom: Any, rect: Rect, z: tuple[float, float], solid: bool, *, loose: bool = False) -> None:
         if solid:
-            self.blocks.append(Block(self.owner, rect, z))
+            self.blocks.append(Block(self.owner, rect, z, geom.name, loose))
         else:
             geom.contype = geom.conaffinity = 0
 
@@ -304,3 +333,9 @@ class Furniture:
             )
             geom.contype = geom.conaffinity = 0
         self.box(f"{name} stem", (x - 0.015, y - 0.015, x + 0.015, y + 0.015), (0.3, height - 0.3), WALNUT)
+
+
+def _is_upright_box(geom: Any) -> bool:
+    turn = np.zeros(9)
+    mujoco.mju_quat2Mat(turn, geom.quat)
+    return geom.type == mujoco.mjtGeom.mjGEOM_BOX and np.abs(turn.reshape(3, 3)).max(axis=1).min() > 1 - 1e-9

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
 from quartet_simulation.errors import WorldFileError
 from quartet_simulation.worlds.faults import faults_of
 from quartet_simulation.worlds.file import Door, Room, Wall, WorldFile, hex_of
+from quartet_simulation.worlds.fixed_model import FixedModels
 from quartet_simulation.worlds.free_floor import FreeFloor
 from quartet_simulation.worlds.objects import PARCEL, parcel_kind
 from quartet_simulation.worlds.paint import WOODS, rgb_of
-from quartet_simulation.worlds.pieces import AnyPiece, Bin, PaintName, Pose, RoundTable, Top
+from quartet_simulation.worlds.pieces import AnyPiece, Bin, Model, PaintName, Pose, RoundTable, SceneTop, Top
 from quartet_simulation.worlds.scene import build_scene, closing_of
 from quartet_simulation.worlds.world import AreaInfo, ContainerInfo, Light, PersonInfo, Pose2, Rect, SurfaceInfo, World
 from quartet_site import Fault, SiteFileError, load_file
@@ -27,17 +29,20 @@ SHADE = (0.66, 0.80)
 """The same inside a container."""
 OVERHEAD_ROOM = 1.2
 CONTAINER_STANDOFF = 0.70
+ABOVE_TOP, TOP_ERROR = 0.05, 0.01
+"""Up to where above a top its height is looked for, and by how much it may differ from what the file says [m]."""
 
 
 def load_world(path: Path) -> World:
     """Return the world of a file, or of the world.yaml in a folder. Raises WorldFileError with all of its faults."""
     file = path / WORLD_FILE if path.is_dir() else path
-    # By its time too: a file that was edited is read again.
-    return _loaded(file, file.stat().st_mtime_ns if file.is_file() else 0)
+    # By the times of what is beside it too: a file that was edited is read again.
+    beside = sorted(file.parent.iterdir()) if file.is_file() else []
+    return _loaded(file, tuple(one.stat().st_mtime_ns for one in beside if one.is_file()))
 
 
 @lru_cache(maxsize=8)
-def _loaded(path: Path, _changed: int) -> World:
+def _loaded(path: Path, _changed: tuple[int, ...]) -> World:
     made: list[World] = []
 
     def check(file: WorldFile) -> list[Fault]:
@@ -48,7 +53,14 @@ def _loaded(path: Path, _changed: int) -> World:
         return faults
 
     try:
-        load_file(path, WorldFile, "world file", check=check, separate=("doors", "furniture", "things"))
+        load_file(
+            path,
+            WorldFile,
+            "world file",
+            context=FixedModels(path.parent),
+            check=check,
+            separate=("doors", "furniture", "things"),
+        )
     except SiteFileError as error:
         raise WorldFileError(str(error)) from error
     return made[-1]
@@ -67,6 +79,8 @@ def make_world(file: WorldFile) -> tuple[World, list[Fault]]:
             containers.append(place)
         elif place is not None:
             faults.append((("furniture", number), place))
+        if isinstance(place, SurfaceInfo) and isinstance(piece, Model | SceneTop):
+            faults += [(("furniture", number), text) for text in _nothing_below(floor, place)][:1]
     areas: list[AreaInfo] = []
     for number, room in enumerate(file.rooms):
         targets = [_middle(place.strips[0]) for place in surfaces if place.area == room.name]
@@ -110,6 +124,7 @@ def make_world(file: WorldFile) -> tuple[World, list[Fault]]:
         doors={door.name: _doorway(file, door) for door in file.doors if door.leaf != "closed"},
         leaves={door.name: closing_of(door, _wall(file, door)) for door in file.doors if door.leaf == "open"},
         parcels=parcels,
+        model_files=tuple(file.model_files),
         people=tuple(
             PersonInfo(one.name, one.door, one.leaves_after, tuple(one.walks), one.speed) for one in file.people
         ),
@@ -141,7 +156,21 @@ def _place(file: WorldFile, floor: FreeFloor, piece: AnyPiece) -> SurfaceInfo | 
             return _no_room(piece)
         pose, strips = pose or found[0], strips or _strips(piece, *found)
     colours = _colours(piece.top_paint(), rgb)
-    return SurfaceInfo(piece.name, room.name, piece.outline(), height, strips, colours, tuple(top.aliases), _pose(pose))
+    return SurfaceInfo(
+        piece.name, room.name, piece.top_rect(), height, strips, colours, tuple(top.aliases), _pose(pose)
+    )
+
+
+def _nothing_below(floor: FreeFloor, top: SurfaceInfo) -> Iterator[str]:
+    """Yield why things do not stand on a top that is said to be there, for each point that was looked at."""
+    for x0, y0, x1, y1 in top.strips:
+        for x, y in (_middle((x0, y0, x1, y1)), (x0, y0), (x1, y0), (x0, y1), (x1, y1)):
+            found = floor.top_at(x, y, top.height + ABOVE_TOP)
+            if found is None or abs(found - top.height) > TOP_ERROR:
+                yield (
+                    f"things do not stand {top.height:.3f} m high on '{top.name}' at ({x:.2f}, {y:.2f}): what is there "
+                    f"is {max(found or 0.0, 0.0):.3f} m high; give its height, and rect or strips where it is flat"
+                )
 
 
 def _wall(file: WorldFile, door: Door) -> Wall:
@@ -186,7 +215,7 @@ def _colours(paint: PaintName, rgb: tuple[float, ...]) -> tuple[str, ...]:
 
 def _strips(piece: AnyPiece, approach: Pose, side: str) -> tuple[Rect, ...]:
     """Return the part of a top within reach of a robot that stands at its side n, e, s or w."""
-    x0, y0, x1, y1 = piece.outline()
+    x0, y0, x1, y1 = piece.top_rect()
     near, far = FROM_EDGE
     depth = (x1 - x0) if side in "ew" else (y1 - y0)
     far = min(far, depth - 0.06)

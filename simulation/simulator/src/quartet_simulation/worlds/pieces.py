@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Literal
+from functools import cached_property
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationInfo
 
+from quartet_simulation.errors import ModelFileError
+from quartet_simulation.worlds.fixed_model import FixedModel, FixedModels
 from quartet_simulation.worlds.furniture import Furniture, Paint
 from quartet_simulation.worlds.world import Rect
 
@@ -30,6 +34,18 @@ def _ordered(rect: Rect) -> Rect:
 
 Rectangle = Annotated[tuple[Finite, Finite, Finite, Finite], AfterValidator(_ordered)]
 """x from, y from, x to, y to in the map [m]."""
+
+
+def _found(value: Any, info: ValidationInfo) -> FixedModel:
+    assert isinstance(info.context, FixedModels)
+    try:
+        return info.context.find(value)
+    except ModelFileError as error:
+        raise ValueError(str(error)) from error
+
+
+ModelPath = Annotated[FixedModel, PlainValidator(_found)]
+"""A model file, by its path from the folder of the world file; validation needs FixedModels as its context."""
 
 
 class Section(BaseModel):
@@ -68,6 +84,10 @@ class Piece(Section):
     def top_height(self) -> float | None:
         """Return the height of the top that carries things, None where none does [m]."""
         return None
+
+    def top_rect(self) -> Rect:
+        """Return the rectangle of the top that carries things [m]."""
+        return self.outline()
 
     def top_paint(self) -> PaintName:
         """Return what its top is painted with."""
@@ -294,7 +314,89 @@ class Box(_OnRect):
         make.box(self.name, self.rect, self.z, paint(self.colour), solid=self.solid)
 
 
+class ModelTop(Top):
+    """The top of a model that carries things; what is left out is worked out from its shapes."""
+
+    top: Length | None = None
+    """Its height over the floor [m]; the highest one when it is left out."""
+    rect: Rectangle | None = None
+    """Where it is in the map [m]; around the shapes that end at its height when it is left out."""
+    colour: PaintName | None = None
+
+
+class Model(Piece):
+    """Any piece of furniture, as the shapes of a model file."""
+
+    kind: Literal["model"]
+    model: ModelPath
+    centre: Point
+    """Of the outline of its solid shapes."""
+    yaw: Finite = 0.0
+    """Turn about the centre [rad]."""
+    z: Finite = 0.0
+    """By how much the model is raised [m]."""
+    surface: ModelTop | None = None
+    """Things stand on it where it is given."""
+
+    @cached_property
+    def pose(self) -> np.ndarray:
+        """Pose of the model's frame in map, 4x4."""
+        return self.model.pose(self.centre, self.yaw, self.z)
+
+    def outline(self) -> Rect:
+        """Return the rectangle around it [m]."""
+        return self.model.outline(self.pose)
+
+    def turned(self) -> bool:
+        """Return whether its sides are not along x and y."""
+        quarters = self.yaw / (np.pi / 2)
+        return abs(quarters - round(quarters)) > 1e-3
+
+    def heights(self) -> list[float]:
+        """Return the heights at which its solid shapes end, without repetitions [m]."""
+        return sorted({round(float(shape.extent(self.pose)[1, 2]), 3) for shape in self.model.shapes if shape.solid})
+
+    def found_top(self) -> tuple[Rect, PaintName] | None:
+        """Return the rectangle [m] and the colour of the shapes that end at the height of its top; None without any."""
+        height = self.top_height()
+        return None if height is None else self.model.top(self.pose, height)
+
+    def top_height(self) -> float | None:
+        """Return the height of its top where things stand on it [m]."""
+        if self.surface is None:
+            return None
+        return self.surface.top if self.surface.top is not None else round(self.model.highest() + self.z, 4)
+
+    def top_rect(self) -> Rect:
+        """Return the rectangle of the top that carries things [m]."""
+        if self.surface is not None and self.surface.rect is not None:
+            return self.surface.rect
+        found = self.found_top()
+        return self.outline() if found is None else found[0]
+
+    def top_paint(self) -> PaintName:
+        """Return the paint of its top."""
+        if self.surface is not None and self.surface.colour is not None:
+            return self.surface.colour
+        found = self.found_top()
+        return super().top_paint() if found is None else found[1]
+
+    def add(self, make: Furniture, paint: Painter) -> None:
+        """Add its shapes to a scene."""
+        for number, shape in enumerate(self.model.shapes):
+            make.shape(f"{self.name}:{number}", self.model.name, shape, self.pose)
+
+
+class SceneTop(_WithTop):
+    """A top that the scene or another piece has, on which things stand; it has no shapes of its own."""
+
+    kind: Literal["top"]
+
+    def add(self, make: Furniture, paint: Painter) -> None:
+        """Add nothing."""
+
+
 AnyPiece = Annotated[
-    Table | RoundTable | Cabinet | Shelf | Bin | Sofa | Bed | Chair | Rug | Chessboard | Plant | Box,
+    Table | RoundTable | Cabinet | Shelf | Bin | Sofa | Bed | Chair | Rug | Chessboard | Plant | Box | Model | SceneTop,
     Field(discriminator="kind"),
 ]

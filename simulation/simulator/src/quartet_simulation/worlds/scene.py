@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 
 import mujoco
+import numpy as np
 
 from quartet_simulation.worlds.file import LEAF_THICKNESS, Door, Wall, WorldFile
 from quartet_simulation.worlds.furniture import Block, Furniture, Paint
 from quartet_simulation.worlds.paint import MATERIALS, rgb_of
-from quartet_simulation.worlds.pieces import PaintName
+from quartet_simulation.worlds.pieces import Painter, PaintName
 from quartet_simulation.worlds.world import Rect
+
+SCENE = "scene"
+"""Begins the names of the shapes of a scene file; no piece's has a colon."""
+_OF_SCENE = "scene's "
 
 
 def build_scene(file: WorldFile, spec: mujoco.MjSpec) -> list[Block]:
@@ -24,31 +29,45 @@ def build_scene(file: WorldFile, spec: mujoco.MjSpec) -> list[Block]:
 
     make = Furniture(spec)
     make.ground()
+    if file.scene is not None:
+        for number, shape in enumerate(file.scene.shapes):
+            make.owner = f"{_OF_SCENE}'{shape.label}'"
+            make.shape(f"{SCENE}:{number}", file.scene.name, shape, np.eye(4))
     for room in file.rooms:
         make.floor(f"{room.name} floor", room.bounds(), paint(room.floor))
     for wall in file.walls:
-        make.owner = f"wall '{wall.name}'"
-        doors = [door for door in file.doors if door.wall == wall.name]
-        make.wall(
-            wall.name,
-            wall.start,
-            wall.end,
-            [door.gap for door in doors],
-            height=wall.height,
-            thickness=wall.thickness,
-            colour=paint(wall.colour),
-        )
-        for door in doors:
-            make.owner = f"door '{door.name}'"
-            leaf = leaf_of(door, wall)
-            if leaf is not None and door.leaf == "open":
-                make.leaf(door.name, leaf, wall.height, hinge_of(door, wall), paint("beech"))
-            elif leaf is not None:
-                make.box(f"{door.name} leaf", leaf, (0.01, wall.height), paint("beech"))
+        _build_wall(file, wall, make, paint)
     for piece in file.furniture:
         make.owner = piece.name
         piece.add(make, paint)
     return make.blocks
+
+
+def _build_wall(file: WorldFile, wall: Wall, make: Furniture, paint: Painter) -> None:
+    """Add a wall with its doors."""
+    make.owner = f"wall '{wall.name}'"
+    doors = [door for door in file.doors if door.wall == wall.name]
+    make.wall(
+        wall.name,
+        wall.start,
+        wall.end,
+        [door.gap for door in doors],
+        height=wall.height,
+        thickness=wall.thickness,
+        colour=paint(wall.colour),
+    )
+    for door in doors:
+        make.owner = f"door '{door.name}'"
+        leaf = leaf_of(door, wall)
+        if leaf is not None and door.leaf == "open":
+            make.leaf(door.name, leaf, wall.height, hinge_of(door, wall), paint("beech"))
+        elif leaf is not None:
+            make.box(f"{door.name} leaf", leaf, (0.01, wall.height), paint("beech"))
+
+
+def is_of_scene(owner: str) -> bool:
+    """Return whether the owner of a block is the scene file."""
+    return owner.startswith(_OF_SCENE)
 
 
 def hinge_of(door: Door, wall: Wall) -> tuple[float, float]:

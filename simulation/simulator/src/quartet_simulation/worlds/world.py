@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import mujoco
 
@@ -117,6 +118,8 @@ class World:
     people: tuple[PersonInfo, ...] = ()
     parcels: tuple[str, ...] = ()
     """What people fill places with, where a scenario says so; otherwise they are away."""
+    model_files: tuple[Path, ...] = ()
+    """Files that its scene and furniture are made of."""
 
     @property
     def objects(self) -> tuple[str, ...]:
