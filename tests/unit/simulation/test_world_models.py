@@ -10,6 +10,7 @@ from PIL import Image
 
 from quartet_simulation.errors import WorldFileError
 from quartet_simulation.reachability import top_at
+from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors.laser import first_hit
 from quartet_simulation.simulation import Simulation
 from quartet_simulation.world_tool.__main__ import main
@@ -29,6 +30,7 @@ SHELF = """<mujoco model="shelf">
       <geom name="back" type="box" pos="0 0.19 0.34" size="0.5 0.01 0.34" rgba="0.2 0.3 0.6 1"/>
       <body pos="-0.48 0 0"><geom name="left end" type="box" pos="0 0 0.34" size="0.02 0.2 0.34"/></body>
       <geom name="right end" type="mesh" mesh="foot" pos="0.46 -0.2 0"/>
+      <geom name="knob" type="sphere" pos="0.55 0 0.5" size="0.1" contype="0" conaffinity="0"/>
     </body>
   </worldbody>
 </mujoco>
@@ -42,6 +44,7 @@ SURFACE = {"aliases": ["bookcase"]}
 WALLS = """<mujoco>
   <compiler angle="degree"/>
   <worldbody>
+    <geom name="boards" type="box" pos="4.5 2 -0.05" size="4.5 2 0.05" rgba="0.7 0.1 0.1 1"/>
     <geom name="south" type="box" pos="4.5 -0.05 0.8" size="4.6 0.05 0.8"/>
     <geom name="north" type="box" pos="4.5 4.05 0.8" size="4.6 0.05 0.8"/>
     <geom name="west" type="box" pos="-0.05 2 0.8" size="0.05 2 0.8"/>
@@ -135,7 +138,7 @@ def test_a_piece_stands_with_the_middle_of_its_outline_at_its_centre(sim):
     assert data.geom_xpos[model.geom("oak shelf:3").id] == pytest.approx((6.82, 0.5, 0.34), abs=1e-6)
     assert model.geom("oak shelf:0").rgba == pytest.approx((0.6, 0.4, 0.2, 1))
     with pytest.raises(KeyError):
-        model.geom("oak shelf:5")
+        model.geom("oak shelf:6")
 
 
 def test_a_piece_bars_the_way_and_a_laser_meets_it(sim):
@@ -168,6 +171,19 @@ def test_a_thing_stands_on_a_piece(sim):
     assert z == pytest.approx(0.72 + sim.world.kinds["yellow cup"].half_height, abs=0.005)
 
 
+def test_a_robot_fetches_a_thing_from_a_piece(tmp_path, hands):
+    sim = Simulation(str(world(tmp_path)), 0, sensors="clean")
+    hand, top = hands(sim), sim.world.surface("oak shelf")
+    x, y = sim.truth()["objects"]["yellow cup"]["position"][:2]
+    assert sim.truth()["objects"]["yellow cup"]["on"] == "oak shelf"
+    assert hand.drive_to(*top.approach).status == "SUCCEEDED"
+    assert hand.approach(x, y, dim.PICK_STANDOFF).status == "SUCCEEDED"
+    assert [goal.status for goal in hand.pick("yellow cup")] == ["SUCCEEDED"] * 3
+    assert sim.truth()["held"] == "yellow cup"
+    assert sim.truth()["robot_in_collision"] == []
+    sim.close()
+
+
 def test_a_world_with_a_model_is_solvable_and_has_a_site(tmp_path, capsys):
     folder = world(tmp_path / "mine")
     assert unsolvable(str(folder)) == []
@@ -180,7 +196,22 @@ def test_a_world_with_a_model_is_solvable_and_has_a_site(tmp_path, capsys):
     picture = tmp_path / "world.png"
     assert main(["show", str(folder), "--out", str(picture)]) == 0
     with Image.open(picture) as image:
-        assert image.size == (640, 480)
+        assert image.size == (960, 720)
+
+
+def test_the_example_of_the_documentation_works(tmp_path, capsys):
+    text = (Path(__file__).resolve().parents[3] / "docs" / "worlds.md").read_text().split("## Models of your own")[1]
+    assert main(["new", str(tmp_path / "mine")]) == 0
+    (tmp_path / "mine" / "workbench.xml").write_text(text.split("```xml\n")[1].split("```")[0])
+    content = yaml.safe_load((tmp_path / "mine" / "world.yaml").read_text().replace("round table]", "workbench]"))
+    furniture = [piece for piece in content["furniture"] if piece["name"] != "round table"]
+    content["furniture"] = [*furniture, *yaml.safe_load(text.split("```yaml\n")[1].split("```")[0])]
+    (tmp_path / "mine" / "world.yaml").write_text(yaml.safe_dump(content))
+    assert main(["site", str(tmp_path / "mine")]) == 0
+    assert main(["check", str(tmp_path / "mine")]) == 0, capsys.readouterr().err
+    scene = yaml.safe_load(text.split("```yaml\n")[2].split("```")[0])
+    scene_world(tmp_path / "scene", **scene)
+    assert unsolvable(str(tmp_path / "scene")) == []
 
 
 def test_a_new_world_takes_the_models_of_another_along(tmp_path):
@@ -197,7 +228,7 @@ def test_an_edited_model_is_read_again(tmp_path):
     assert load_world(folder).surface("oak shelf").height == pytest.approx(0.82)
 
 
-def test_a_piece_may_be_turned_raised_and_hang_over_another(tmp_path):
+def test_a_piece_may_be_turned_and_raised(tmp_path):
     """Its shapes count, not the boxes around them: turned by an eighth, it fits into a corner."""
     surface = {"rect": [7.2, 0.9, 7.5, 1.1], "colour": "oak"}
     folder = world(tmp_path, furniture=[{**PIECE, "centre": [7.35, 1.0], "yaw": 0.7854, "z": 0.05, "surface": surface}])
@@ -241,6 +272,8 @@ def test_a_scene_stands_as_its_file_has_it(scene):
     assert occupied(scene, 4.5, 3.7)
     assert not occupied(scene, 4.5, 2.0)
     assert seen_at(scene, 7.3, 0.4, 0.8)[1] > 1.5 * max(seen_at(scene, 7.3, 0.4, 0.8)[::2])
+    red, green, _ = seen_at(scene, 6.0, 2.0, 0.0)
+    assert red > 2 * green, "its floor is seen, not that of the room"
     scene.put_robot(2.0, 2.0, 0.0)
     away, _ = first_hit(scene._physics, -1.0, 2.0)
     assert away == pytest.approx(2.0, abs=0.3)
@@ -274,7 +307,11 @@ BODY = '<body name="shelf" pos="2 1 0">'
         ("parts/foot.obj", "parts/leg.obj", ["'parts/leg.obj' of", "cannot be read: No such file"]),
         ("parts/foot.obj", "../foot.obj", ["names '../foot.obj', which is outside of"]),
         ("parts/foot.obj", "parts/foot.png", ["valid: .stl, .obj, .msh"]),
-        ("<geom", '<geom contype="0" conaffinity="0"', ["no geom of", "shelf.xml collides"]),
+        (
+            "<worldbody>",
+            '<default><geom contype="0" conaffinity="0"/></default><worldbody>',
+            ["no geom of", "shelf.xml collides"],
+        ),
         ('type="plane"', 'pos="0 0 1" type="plane"', ["the plane 'floor' of", "is not the floor at z 0"]),
         ("<worldbody>", '<worldbody><geom size="0.1" pos="nan 0 0"/>', ["farther than 1000 m from its origin"]),
         ("<worldbody>", '<worldbody><replicate count="9"><geom size="1"/></replicate>', ["<replicate> makes parts"]),

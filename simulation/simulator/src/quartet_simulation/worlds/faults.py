@@ -150,9 +150,12 @@ def _furniture(file: WorldFile) -> Iterator[Fault]:
                 f"'{piece.name}' stands at ({(x0 + x1) / 2:.2f}, {(y0 + y1) / 2:.2f}), in none of the rooms: {rooms}",
             )
     yield from _models(file)
-    # MuJoCo refuses a name that is there twice, which is among the faults already.
-    if not list(_repeated(file)):
+    try:
         yield from standing_in_each_other(file)
+    except ValueError as error:
+        # MuJoCo refuses a name that is there twice, which is among the faults already.
+        if not list(_repeated(file)):
+            yield (), f"the scene cannot be built: {error}"
 
 
 def _models(file: WorldFile) -> Iterator[Fault]:

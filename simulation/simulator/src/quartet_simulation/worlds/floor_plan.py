@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 from scipy.spatial import ConvexHull
 
+from quartet_simulation.described.shapes import vertices_of
 from quartet_simulation.names import OBJECT_GROUP
 from quartet_simulation.robot.parts import GROUP as ROBOT_GROUP
 
@@ -61,15 +62,23 @@ def _cover(
     rows, columns = np.mgrid[r0:r1, c0:c1]
     x, y = origin[0] + columns.ravel() * resolution, origin[1] + rows.ravel() * resolution
     inside = np.zeros(x.shape, dtype=bool)
+    # Physics, too, takes a mesh for its convex hull.
+    is_mesh = model.geom_type[geom] == int(mujoco.mjtGeom.mjGEOM_MESH)
+    hull = ConvexHull(vertices_of(model, int(model.geom_dataid[geom]))).equations if is_mesh else None
     for z in np.linspace(max(heights[0], centre[2] - half[2]), min(heights[1], centre[2] + half[2]), SLICES):
         points = (np.column_stack([x, y, np.full_like(x, z)]) - data.geom_xpos[geom]) @ rotation
         # A cell counts as covered when the shape comes within half a cell of its middle.
-        inside |= _distance(model, geom, points) <= resolution / 2
+        inside |= _distance(model, geom, hull, points) <= resolution / 2
     cells[r0:r1, c0:c1] |= inside.reshape(rows.shape)
 
 
-def _distance(model: mujoco.MjModel, geom: int, points: np.ndarray) -> np.ndarray:
-    """Return about how far points (N, 3) of the geom's frame are outside of it, 0 or less inside [m]."""
+def _distance(model: mujoco.MjModel, geom: int, hull: np.ndarray | None, points: np.ndarray) -> np.ndarray:
+    """Return about how far points (N, 3) of the geom's frame are outside of it, 0 or less inside [m].
+
+    `hull` has the planes of a mesh (N, 4): normals out of it, and offsets.
+    """
+    if hull is not None:
+        return (points @ hull[:, :3].T + hull[:, 3]).max(axis=1)
     kind, size = mujoco.mjtGeom(int(model.geom_type[geom])), model.geom_size[geom]
     if kind == mujoco.mjtGeom.mjGEOM_SPHERE:
         return np.linalg.norm(points, axis=1) - size[0]
@@ -80,11 +89,5 @@ def _distance(model: mujoco.MjModel, geom: int, points: np.ndarray) -> np.ndarra
         return np.maximum(np.hypot(points[:, 0], points[:, 1]) - size[0], np.abs(points[:, 2]) - size[1])
     if kind == mujoco.mjtGeom.mjGEOM_ELLIPSOID:
         return (np.linalg.norm(points / size, axis=1) - 1) * size.min()
-    if kind == mujoco.mjtGeom.mjGEOM_MESH:
-        # Physics, too, takes a mesh for its convex hull.
-        mesh = model.geom_dataid[geom]
-        first = model.mesh_vertadr[mesh]
-        hull = ConvexHull(model.mesh_vert[first : first + model.mesh_vertnum[mesh]])
-        return (points @ hull.equations[:, :3].T + hull.equations[:, 3]).max(axis=1)
     box = model.geom_aabb[geom]
     return (np.abs(points - box[:3]) - box[3:]).max(axis=1)

@@ -116,9 +116,9 @@ class Furniture:
         else:
             geom.rgba = (*colour, 1)
 
-    def floor(self, name: str, rect: Rect, material: Paint) -> None:
-        """A visible floor covering; the ground plane below it carries the weight."""
-        self.box(name, rect, (-0.02, 0.0), material, solid=False)
+    def floor(self, name: str, rect: Rect, material: Paint, height: float = 0.0) -> None:
+        """A visible floor covering; the ground plane carries the weight."""
+        self.box(name, rect, (height - 0.02, height), material, solid=False)
 
     def ground(self) -> None:
         """Add the floor."""

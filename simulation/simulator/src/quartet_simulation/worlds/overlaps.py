@@ -59,26 +59,28 @@ class _Overlaps:
 
 
 def standing_in_each_other(file: WorldFile) -> Iterator[Fault]:
-    """Return the faults of furniture that overlaps something, and of what stands in a door."""
+    """Return the faults of furniture that overlaps something, and of what stands in a door.
+
+    Raises ValueError where MuJoCo refuses the scene.
+    """
     spec = mujoco.MjSpec()
     add_materials(spec, dict.fromkeys(file.colours, ((0, 0, 0), "plain")), textures=False)
-    try:
-        blocks = build_scene(file, spec)
-    except ValueError as error:
-        yield (), f"the scene cannot be built: {error}"
-        return
+    blocks = build_scene(file, spec)
     numbers = {piece.name: number for number, piece in enumerate(file.furniture)}
     passages = list(_passages(file))
     for block in passages:
         _add(spec, block)
-    overlaps = _Overlaps(spec, [*passages, *blocks])
+    # Everything stands on the floor of a scene, and bins reach into it.
+    overlaps = _Overlaps(
+        spec, [*passages, *(one for one in blocks if not is_of_scene(one.owner) or one.z[1] > TOUCHING)]
+    )
     told: set[frozenset[str]] = set()
     in_doors: list[Fault] = []
     for a, b in overlaps.pairs():
         pair = frozenset((a.owner, b.owner))
         in_door = a.owner.startswith(PASSAGE) and (b.owner in numbers or is_of_scene(b.owner))
-        standing = not a.owner.startswith(PASSAGE) and pair & set(numbers)
-        if pair in told or not (in_door or standing) or not overlaps.truly(a, b):
+        overlaps_piece = not a.owner.startswith(PASSAGE) and pair & set(numbers)
+        if pair in told or not (in_door or overlaps_piece) or not overlaps.truly(a, b):
             continue
         told.add(pair)
         if in_door:

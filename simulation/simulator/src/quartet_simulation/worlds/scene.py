@@ -15,6 +15,8 @@ from quartet_simulation.worlds.world import Rect
 
 SCENE = "scene"
 """Begins the names of the shapes of a scene file; no piece's has a colon."""
+BELOW_SCENE = -0.003
+"""Height of floor coverings in a world with a scene, which may have a floor of its own, at 0 [m]."""
 _OF_SCENE = "scene's "
 
 
@@ -34,7 +36,7 @@ def build_scene(file: WorldFile, spec: mujoco.MjSpec) -> list[Block]:
             make.owner = f"{_OF_SCENE}'{shape.label}'"
             make.shape(f"{SCENE}:{number}", file.scene.name, shape, np.eye(4))
     for room in file.rooms:
-        make.floor(f"{room.name} floor", room.bounds(), paint(room.floor))
+        make.floor(f"{room.name} floor", room.bounds(), paint(room.floor), BELOW_SCENE if file.scene else 0.0)
     for wall in file.walls:
         _build_wall(file, wall, make, paint)
     for piece in file.furniture:
