@@ -134,3 +134,21 @@ async def test_a_gripper_without_a_position_is_not_taken_for_open(moveit, peer):
     joints = [blank, bare, message]
     peer.answer = lambda operation: joints if operation.get("topic") == "/joint_states" else None
     assert (await moveit.call("get_grasp_state"))["width_m"] == pytest.approx(0.07, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("efforts", "state"),
+    [
+        ((0.9, -0.6, 0.2, -0.3, 0.4, -0.5, 0.1, -0.2), "EMPTY"),
+        ((0.3, 1.2, 0.5, 1.1, 0.9, 0.6, 1.0, 0.8), "UNKNOWN"),
+        ((0.9,), "UNKNOWN"),
+    ],
+    ids=["noise", "a light touch", "a driver that is slow"],
+)
+async def test_of_fingers_that_hardly_press_the_mean_of_several_efforts_counts(moveit, peer, efforts, state):
+    messages = [states(0.35, effort) for effort in efforts]
+    peer.answer = lambda asked: (
+        messages if (asked["op"], asked.get("topic")) == ("subscribe", "/joint_states") else None
+    )
+    grasp = await moveit.call("get_grasp_state")
+    assert (grasp["state"], grasp["effort_n"]) == (state, pytest.approx(abs(sum(efforts) / len(efforts)), abs=1e-6))

@@ -305,13 +305,6 @@ async def test_fingers_that_only_touch_a_thing_are_not_empty(moveit, sim):
     assert sim.truth()["held"] is None
 
 
-async def test_half_open_fingers_are_empty_whatever_the_noise_of_one_reading(moveit):
-    """A fifth of the single readings of fingers that touch nothing is above touching_min_effort_n."""
-    closed = moveit.server.robot.file.gripper.closed_position
-    opened = [await moveit.call("open_gripper", position=closed * (0.3 + 0.02 * step)) for step in range(15)]
-    assert {one["state"] for one in opened} == {"EMPTY"}, [one["effort_n"] for one in opened]
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

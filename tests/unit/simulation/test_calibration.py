@@ -111,6 +111,15 @@ def test_an_episode_is_the_same_for_the_same_seed(typical):
     assert seen[0] != seen[1]
 
 
+def test_the_noise_of_an_effort_differs_between_readings_of_a_world_that_stands_still(typical):
+    typical.reset("studio", 3)
+    readings = [typical.joint_states() for _ in range(200)]
+    efforts, widths = np.array([one["effort"][6] for one in readings]), {one["position"][6] for one in readings}
+    assert 0.3 < np.std(efforts) < 0.5
+    assert abs(np.mean(efforts)) < 0.1
+    assert len(widths) == 1, "what is not averaged stays the same, however often it is looked at"
+
+
 def test_fingers_are_measured_with_an_error(typical):
     widths, forces = [], []
     for seed in range(12):
