@@ -56,6 +56,18 @@ def test_a_goal_that_cannot_be_reached_is_answered_at_once_with_its_code(home, h
     assert home.truth()["robot"]["pose"] == pytest.approx(before, abs=0.01)
 
 
+@pytest.mark.parametrize("yaw", [0.0, -0.2, 0.8])
+def test_a_base_drives_as_fast_and_where_it_is_told(home, yaw):
+    """What looks ahead of a motion counts on it; 25 mm/s off, bases touched the posts of narrow doors."""
+    home.reset("home", 0)
+    home.put_robot(6.0, 5.4, yaw)
+    wanted = (0.2, 0.03, 0.05)
+    for _ in range(20):
+        home.command_velocity(*wanted)
+        home.step(0.05)
+    assert home.truth()["robot"]["twist"] == pytest.approx(wanted, abs=0.008)
+
+
 def test_a_robot_too_near_to_a_thing_to_turn_backs_up_and_drives_around_it(home, hands):
     home.reset("home", 100)
     home.place_object("tennis ball", 6.68, 5.4, 0.0)
