@@ -99,6 +99,15 @@ def test_all_faults_of_a_bad_world_are_found_at_once(tmp_path):
         ({"things": [{"name": "orb", "places": ["sofa"]}]}, "'orb' is not in the catalogue"),
         ({"things": [{"name": "red cup", "places": ["sofa"]}]}, "'sofa' is neither a surface nor a floor zone; valid:"),
         ({"start_rooms": ["attic"]}, "there is no room 'attic'; valid: kitchen, living room"),
+        (
+            {
+                "rooms": [
+                    {"name": "kitchen", "outline": [[0, 0], [4.2, 0], [4.2, 4], [0, 4]]},
+                    {"name": "living room", "outline": [[4, 0], [9, 0], [9, 4], [4, 4]]},
+                ]
+            },
+            "'living room' overlaps the room 'kitchen', at (4.05, 0.05)",
+        ),
         ({"walls": [{"name": "w", "from": [0, 0], "to": [1, 1]}]}, "a wall runs along x or along y"),
         ({"walls": [{"name": "w", "from": [1, 0], "to": [0, 0]}]}, "a wall runs towards larger x or y"),
         ({"colour": "red"}, "colour: Extra inputs are not permitted; valid fields here: description, doors"),

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+
 from quartet_simulation.robot import dimensions as dim
-from quartet_simulation.worlds.file import Door, Wall, WorldFile
+from quartet_simulation.worlds.file import Door, Room, Wall, WorldFile
 from quartet_simulation.worlds.objects import PARCEL
 from quartet_simulation.worlds.overlaps import TOUCHING, standing_in_each_other
 from quartet_simulation.worlds.paint import COLOURS, MATERIALS, rgb_of
@@ -19,6 +21,8 @@ NARROWEST_DOOR = 0.75
 """Clear width through which the robot's planner finds a way [m]: the body, 0.61, and what it keeps on each side."""
 GRIP_ROOM = 0.02
 """How much narrower than the open gripper a thing must be [m]."""
+ROOM_STEP = 0.1
+"""Distance between the points at which rooms are compared [m]."""
 BELOW_FLOOR = 0.02
 """How far a model may reach below the floor [m]."""
 
@@ -130,7 +134,22 @@ def _side_without_room(file: WorldFile, door: Door, wall: Wall) -> str | None:
     return None
 
 
+def _common_point(one: Room, other: Room) -> tuple[float, float] | None:
+    """Return a point that lies within both rooms, None where they at most share a wall."""
+    (ax0, ay0, ax1, ay1), (bx0, by0, bx1, by1) = one.bounds(), other.bounds()
+    low, high = (max(ax0, bx0), max(ay0, by0)), (min(ax1, bx1), min(ay1, by1))
+    columns, rows = (np.arange(start + ROOM_STEP / 2, end, ROOM_STEP) for start, end in zip(low, high, strict=True))
+    points = ((round(float(x), 2), round(float(y), 2)) for x in columns for y in rows)
+    return next((at for at in points if one.contains(*at) and other.contains(*at)), None)
+
+
 def _rooms(file: WorldFile) -> Iterator[Fault]:
+    for (_, a), (number, b) in combinations(enumerate(file.rooms), 2):
+        if (at := _common_point(a, b)) is not None:
+            yield (
+                ("rooms", number, "outline"),
+                f"'{b.name}' overlaps the room '{a.name}', at {at}; a place must be in one room alone",
+            )
     for number, room in enumerate(file.rooms):
         if room.entry is not None and not room.contains(room.entry.x, room.entry.y):
             yield (
