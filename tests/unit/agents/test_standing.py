@@ -30,6 +30,8 @@ class Played(RequestContext):
     """Something small lies before the bin in the middle: no drive straight in, and only the pose `free` is reached."""
 
     free: tuple[float, float] = (0.0, 0.0)
+    all_free: bool = False
+    """Whether each pose is reached, and the bin seen from `free` alone."""
     here: Pose2D = field(default_factory=lambda: facing(MIDDLE, 0.0, 1.4))
     asked: int = 0
 
@@ -38,15 +40,19 @@ class Played(RequestContext):
             return ToolOutcome({"ok": True, "pose": self.here.model_dump()})
         if tool == "perception__detect_objects":
             at = to_base(self.here, MIDDLE)
+            if self.all_free and math.dist((self.here.x, self.here.y), self.free) > 0.1:
+                return ToolOutcome({"ok": True, "detections": []})
             seen = {"label": "red coke can", "score": 0.9, "box_xyxy": [0, 0, 9, 9], "camera": given["camera"]}
             return ToolOutcome({"ok": True, "detections": [{**seen, "position_base": [*at, 0.1]}]})
         if tool == "nav2__get_path_from_robot":
             self.asked += 1
-            if math.dist((given["goal_x"], given["goal_y"]), self.free) < 0.1:
+            if self.all_free or math.dist((given["goal_x"], given["goal_y"]), self.free) < 0.1:
                 return ToolOutcome({"ok": True, "length_m": 1.0})
             return barred("PLANNER_GOAL_OCCUPIED")
         if tool == "nav2__navigate_to_pose":
             self.here = Pose2D(x=given["x"], y=given["y"], yaw=given["yaw"])
+            return ToolOutcome({"ok": True})
+        if tool == "nav2__spin_robot":
             return ToolOutcome({"ok": True})
         assert tool == "nav2__approach_target", tool
         return barred("DRIVE_COLLISION_AHEAD")
@@ -56,7 +62,7 @@ def barred(why: str) -> ToolOutcome:
     return ToolOutcome({"ok": False, "error_code": "NAVIGATION_FAILED", "message": why, "nav2_error": why})
 
 
-def played(free: tuple[float, float]) -> Played:
+def played(free: tuple[float, float], *, all_free: bool = False) -> Played:
     now = time.time()
     request = SkillRequest.model_validate(
         {
@@ -66,7 +72,8 @@ def played(free: tuple[float, float]) -> Played:
         }
     )  # fmt: skip
     none: Any = None
-    return Played(request, ROBOT, SITE, none, none, WorkClock.of(request), ("anna",), free=free)
+    clock = WorkClock.of(request)
+    return Played(request, ROBOT, SITE, none, none, clock, ("anna",), free=free, all_free=all_free)
 
 
 async def stands(nav2: Played):
@@ -89,3 +96,13 @@ async def test_where_no_side_is_free_each_is_asked_for_once():
     assert not standing.reached
     assert "DRIVE_COLLISION_AHEAD" in standing.note
     assert nav2.asked == len(AROUND_DEG) + len(BETWEEN_DEG)
+
+
+@pytest.mark.parametrize(("degrees", "reached"), [(-17, True), (BETWEEN_DEG[0], False)])
+async def test_what_is_hidden_from_its_sides_is_looked_for_from_near_where_it_was_seen(degrees, reached):
+    """And not from everywhere else: nothing bars the way there."""
+    pose = facing(MIDDLE, math.radians(degrees), STANDOFF)
+    nav2 = played((pose.x, pose.y), all_free=True)
+    standing = await stands(nav2)
+    assert standing.reached is reached, standing
+    assert nav2.asked <= len(AROUND_DEG)

@@ -106,9 +106,10 @@ async def _look_again(check: RequestContext, target: Target, sight: Sight) -> Si
 async def _from_another_side(check: RequestContext, target: Target, sight: Sight) -> Sight | None:
     """Navigate to free poses on all sides of the target until it is seen from one."""
     here = await check.pose()
-    for degrees in (AROUND_DEG, BETWEEN_DEG):
+    usual = [*_given(check, target, here), *_around(check, target, sight, here, AROUND_DEG)]
+    for poses in (usual, _around(check, target, sight, here, BETWEEN_DEG)):
         driven = False
-        for pose in _candidates(check, target, sight, here, degrees):
+        for pose in poses:
             if await drive_if_open(check, pose):
                 continue
             driven = True
@@ -121,19 +122,24 @@ async def _from_another_side(check: RequestContext, target: Target, sight: Sight
     return None
 
 
-def _candidates(
+def _given(check: RequestContext, target: Target, here: Pose2D) -> list[Pose2D]:
+    """Return the site's own pose before the target, where it has one and the robot does not stand there already."""
+    given = target.place.approach if target.place else None
+    away = check.robot.base.footprint_radius_m
+    if given is None or target.other_side or math.dist((given.x, given.y), (here.x, here.y)) <= away:
+        return []
+    return [Pose2D(x=given.x, y=given.y, yaw=given.yaw)]
+
+
+def _around(
     check: RequestContext, target: Target, sight: Sight, here: Pose2D, around_deg: tuple[int, ...]
 ) -> list[Pose2D]:
-    """Return poses in the area that face the target from these directions; the site's own pose before it comes first.
+    """Return poses in the area that face the target from these directions.
 
     Without the present side where the robot is to stand at another one.
     """
     apart = OTHER_SIDE_M if target.other_side else BACK_OFF_M
     poses: list[Pose2D] = []
-    given = target.place.approach if target.place and around_deg is AROUND_DEG else None
-    away = check.robot.base.footprint_radius_m
-    if given is not None and not target.other_side and math.dist((given.x, given.y), (here.x, here.y)) > away:
-        poses.append(Pose2D(x=given.x, y=given.y, yaw=given.yaw))
     # Around the middle of a surface, as far from its edge as the base needs.
     inside = math.dist(sight.centre, sight.aim)
     distance = target.standoff
