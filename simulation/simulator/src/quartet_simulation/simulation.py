@@ -326,7 +326,8 @@ class Simulation(ArmSimulation):
     def _render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
         host, physics = self._host, self._physics
         if host._cameras is None:
-            host._cameras = Cameras(physics.model, host._level)
+            finishes = {name: kind.finish for name, kind in self.world.kinds.items()}
+            host._cameras = Cameras(physics.model, host._level, finishes)
         seed, warmth = self.seed + physics.number, host._episode.warmth
         return host._cameras.render(camera, physics.data, seed, self.time, warmth, physics.prefix)
 

@@ -44,6 +44,8 @@ _SURELY_ABOVE_M, _ABOVE_M, _BESIDE_M = 0.02, 0.05, 0.01
 """What is so far above a top is not it, and is looked at so far up, within its outline and so much more."""
 _WALL_M, _WALL_WITHIN_M, _MOST_SIDES = (0.08, 0.5), 0.25, 5
 """How high above the ground a wall is looked for, how far from an object, and in how many of eight directions."""
+_MOST_HIDDEN = 0.5
+"""Share of its top's outline above which something nearer of its colours lies."""
 _AS_WIDE = 0.6
 """A column has at least this share of its points there; a bottle's neck has less."""
 
@@ -158,7 +160,8 @@ def evaluate_fit(
     colour = _colour_agreement(c, posed, colours)
     score = float(_exactness(c, posed).sum()) / (matched + through + bulge + outside) * colour
     if posed.solid.irregular:
-        score = _IRREGULAR * _agrees_in_size(c, posed) * explained * colour
+        own = view.points[_grid(view, rendering)][c.region & c.near & c.known]
+        score = _IRREGULAR * _agrees_in_size(c, posed, own) * explained * colour
     # Most of what is seen of it must be the region itself, not a table that happens to be at the same depth.
     own = _with_floor(c, colours) if posed.solid.hollow else _with_lid(c, posed, colours)
     covered = float((c.match & own).sum()) / matched
@@ -363,17 +366,23 @@ def _partly_filled(c: _Comparison, matched: int, explained: float) -> float:
     return _PARTLY_FILLED * overlap * explained
 
 
-def _agrees_in_size(c: _Comparison, posed: PosedSolid) -> float:
-    """Return how well the region of something irregular is as wide and as high as the box around it, 0 to 1."""
+def _agrees_in_size(c: _Comparison, posed: PosedSolid, points: NDArray[np.float32]) -> float:
+    """Return how well what is seen of something irregular fills the box around it along each of its sides, 0 to 1.
+
+    points: Nx3 points of its region, base frame.
+    """
     open_hit = c.hit & c.known & ~(c.before & ~c.region)
-    expected, seen = _span(open_hit), _span(c.region & c.near)
-    if expected is None or seen is None or float(open_hit.sum()) < _LEAST_OPEN * float(c.hit.sum()):
+    if len(points) < _MIN_PIXELS or float(open_hit.sum()) < _LEAST_OPEN * float(c.hit.sum()):
         return 0.0
-    (a0, a1), (b0, b1) = expected[1], seen[1]
-    wide = max(min(a1, b1) - max(a0, b0), 0) / max(max(a1, b1) - min(a0, b0), 1)
-    rise = max(float(np.percentile(c.height[c.region & c.known], 98)) - posed.z, 1e-3)
-    high = min(rise, posed.height) / max(rise, posed.height)
-    return min(1.0, wide / _ROUGHLY) * min(1.0, high / _ROUGHLY)
+    cos, sin = np.cos(posed.yaw), np.sin(posed.yaw)
+    local = (points[:, :2] - (posed.x, posed.y)) @ np.array([[cos, -sin], [sin, cos]])
+    along, across = np.percentile(local, 99, axis=0) - np.percentile(local, 1, axis=0)
+    rise = max(float(np.percentile(points[:, 2], 98)) - posed.z, 1e-3)
+    agreement = 1.0
+    for seen, size in ((along, posed.solid.size[0]), (across, posed.solid.size[1]), (rise, posed.height)):
+        off = max(abs(float(seen) - size) - c.noise, 0.0) / max(float(seen), size)
+        agreement *= min(1.0, (1 - off) / _ROUGHLY)
+    return agreement
 
 
 def _span(mask: Mask) -> list[tuple[int, int]] | None:
@@ -455,6 +464,21 @@ def continues_above(view: View, posed: PosedSolid, member: NDArray[np.uint8], si
     above = int(((z > begins) & (z < ends)).sum())
     below = int(((z > posed.top - (ends - begins)) & (z < posed.top)).sum())
     return above >= _MIN_PIXELS and above > _AS_WIDE * below
+
+
+def hidden_above(view: View, posed: PosedSolid, member: NDArray[np.uint8]) -> bool:
+    """Return whether something nearer that has its colours hides all above its top: a table's top does that to a leg.
+
+    member: as in `evaluate_fit`.
+    """
+    outline = posed.footprint
+    rim = np.column_stack([outline, np.full(len(outline), posed.top + _SURELY_ABOVE_M)])
+    pixels, ahead, _ = view.pixels_of(rim)
+    if len(ahead) == 0:
+        return False
+    slack = 0.012 + 2 * depth_noise(float(np.median(ahead)))
+    hidden = view.valid[pixels] & (view.depth[pixels] < ahead - slack) & (member[pixels] > _OWN_COLOUR * FULL)
+    return float(hidden.mean()) > _MOST_HIDDEN
 
 
 def enclosed(view: View, posed: PosedSolid) -> bool:

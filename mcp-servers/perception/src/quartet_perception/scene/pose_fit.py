@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quartet_perception.scene.fit_quality import FitQuality, fit_cost
+from quartet_perception.scene.outline import smallest_rectangle
 from quartet_perception.scene.solids import PosedSolid, Solid, signed_distances
 from quartet_perception.scene.view import Mask, View
 
@@ -51,6 +52,8 @@ def fit_pose(solid: Solid, points: NDArray[np.floating], z: float, camera: NDArr
     the far walls is seen, so the middle is looked for before it as well.
     """
     points = np.asarray(points, dtype=np.float64)
+    if solid.irregular:
+        return [_around(solid, points[:, :2], z, np.asarray(camera, dtype=np.float64)[:2])]
     if len(points) > _MAX_POINTS:
         points = points[np.linspace(0, len(points) - 1, _MAX_POINTS).astype(int)]
     middle = points[:, :2].mean(axis=0)
@@ -81,6 +84,22 @@ def fit_pose(solid: Solid, points: NDArray[np.floating], z: float, camera: NDArr
         if len(kept) == 3:
             break
     return kept
+
+
+def _around(solid: Solid, xy: Array, z: float, camera: Array) -> PosedSolid:
+    """Return the box of something irregular around Nx2 points, which lie anywhere in it and not on its surface.
+
+    What is missing of its size is on the side away from the camera.
+    """
+    seen = smallest_rectangle(xy)
+    sx, sy, _ = solid.size
+    yaw = seen.yaw if sx >= sy else seen.yaw - np.pi / 2
+    axes = np.array([[np.cos(seen.yaw), np.sin(seen.yaw)], [-np.sin(seen.yaw), np.cos(seen.yaw)]])
+    away = axes @ (np.array([seen.x, seen.y]) - camera)
+    missing = np.maximum(np.array([max(sx, sy), min(sx, sy)]) - (seen.along, seen.across), 0.0)
+    share = np.abs(away) / max(float(np.linalg.norm(away)), 1e-6)
+    x, y = np.array([seen.x, seen.y]) + (np.sign(away) * share * missing / 2) @ axes
+    return solid.place(x, y, z, float(yaw))
 
 
 def _likeliest(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ MIN_PIXELS = 16
 _MAX_BLOBS, _MAX_POINTS = 40, 4000
 _NECK, _MAX_SPLIT = 4, 40_000
 """Half the width of a neck at which a region may be two objects [pixels], and the largest region that is split."""
+_LEAST_PRINTED, _PRINTED, _PLAIN = 100, 0.35, 0.95
+"""Pixels of a region from which a print on it is looked at, and the share of a printed thing's own colours."""
 _RANGE_M = 6.0
 _ABOVE_TIP_M, _BELOW_TIP_M = 0.08, 0.12
 """How far above and below the finger tips a held object is looked for."""
@@ -44,6 +47,20 @@ class PreparedView:
     members: dict[tuple[str, ...], NDArray[np.uint8]]
     reference: str | None = None
     """Colour '#rrggbb' of the surface by which the light was measured."""
+
+    @cached_property
+    def body_labels(self) -> NDArray[np.int32]:
+        """HxW: number of the body that each solid pixel belongs to, 0 for none. No depth edge divides a body."""
+        return ndimage.label(self.solidity)[0]
+
+    @cached_property
+    def bodies(self) -> list[tuple[int, tuple[slice, slice]]]:
+        """Number and box of each body that may be a thing: not too small for a print and no wall."""
+        sizes = np.bincount(self.body_labels.ravel())
+        boxes = ndimage.find_objects(self.body_labels)
+        return [
+            (label, box) for label, box in enumerate(boxes, start=1) if _LEAST_PRINTED <= sizes[label] < _MAX_SPLIT
+        ]
 
     def member(self, colours: Sequence[str]) -> NDArray[np.uint8]:
         """Return HxW: how much each pixel has any of `colours`, 0 to FULL."""
@@ -115,6 +132,29 @@ def blobs_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob]:
         if sizes[label] < MIN_PIXELS:
             return
         yield _blob(picture, labels, int(label), boxes[label - 1])
+
+
+def printed_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob]:
+    """Yield regions of some colours with the pixels of others that lie between them, above each other, on one body.
+
+    A body is what no depth edge divides. What is printed on a thing divides it into regions of its own colour.
+    """
+    wanted = picture.member(colours) > MEMBER
+    for label, box in picture.bodies:
+        inner = picture.body_labels[box] == label
+        own = inner & wanted[box]
+        if int(own.sum()) < MIN_PIXELS:
+            continue
+        below = np.logical_or.accumulate(own, axis=0)
+        above = np.logical_or.accumulate(own[::-1], axis=0)[::-1]
+        filled = inner & below & above
+        pixels = int(filled.sum())
+        if pixels < _LEAST_PRINTED or not _PRINTED < float(own.sum()) / pixels < _PLAIN:
+            continue
+        labels = np.zeros(picture.view.shape, dtype=np.int32)
+        labels[box] = filled
+        (part,) = ndimage.find_objects(labels)
+        yield _blob(picture, labels, 1, part)
 
 
 def _blob(picture: PreparedView, labels: NDArray[np.int32], label: int, box: tuple[slice, slice]) -> Blob:

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from quartet_perception.scene.outline import rectangles, smallest_rectangle
 from quartet_perception.scene.pose_fit import fit_pose
 from quartet_perception.scene.solids import PosedSolid, Solid, signed_distances, solids_of
 from quartet_site.site import Appearance
@@ -49,16 +50,14 @@ def solid_from_points(points: NDArray[np.floating], support: float) -> PosedSoli
     if ball is not None:
         return ball
     height = max(float(np.percentile(points[:, 2], 98)) - support, _LEAST_M)
-    rectangles = [_rectangle(points[:, :2], np.radians(angle)) for angle in range(0, 90, 3)]
-    areas = np.array([w * d for w, d, *_ in rectangles])
+    around = rectangles(points[:, :2])
+    areas = np.array([each.area for each in around])
     if areas.max() < _ROUND * areas.min():
-        diameter = float(np.mean([(w + d) / 2 for w, d, *_ in rectangles]))
-        x, y = np.mean([r[2:4] for r in rectangles], axis=0)
+        diameter = float(np.mean([(each.along + each.across) / 2 for each in around]))
+        x, y = np.mean([(each.x, each.y) for each in around], axis=0)
         return Solid("cylinder", (diameter, diameter, height)).place(float(x), float(y), support)
-    width, depth, x, y, yaw = rectangles[int(np.argmin(areas))]
-    if depth > width:
-        width, depth, yaw = depth, width, yaw + np.pi / 2
-    return Solid("box", (width, depth, height)).place(x, y, support, float(yaw))
+    one = smallest_rectangle(points[:, :2])
+    return Solid("box", (one.along, one.across, height)).place(one.x, one.y, support, one.yaw)
 
 
 def box_from_points(points: NDArray[np.floating], support: float | None = None) -> PosedSolid:
@@ -96,13 +95,3 @@ def _ball(points: NDArray[np.float64], support: float) -> PosedSolid | None:
     if not plausible or residual > _BALL_M:
         return None
     return Solid("sphere", (2 * radius, 2 * radius, 2 * radius)).place(float(x), float(y), float(z) - radius)
-
-
-def _rectangle(xy: NDArray[np.float64], yaw: float) -> tuple[float, float, float, float, float]:
-    """Return sides along and across `yaw`, middle x and y, and yaw of the rectangle around Nx2 points [m, rad]."""
-    c, s = np.cos(yaw), np.sin(yaw)
-    local = xy @ np.array([[c, -s], [s, c]])
-    low, high = np.percentile(local, 0.5, axis=0), np.percentile(local, 99.5, axis=0)
-    along, across = (low + high) / 2
-    width, depth = np.maximum(high - low, _LEAST_M)
-    return float(width), float(depth), float(c * along - s * across), float(s * along + c * across), float(yaw)

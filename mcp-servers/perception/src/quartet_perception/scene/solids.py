@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import ConvexHull
 
 from quartet_site.site import Appearance
 
@@ -43,14 +44,19 @@ class Solid:
     @property
     def turned(self) -> float:
         """Smallest rotation about z after which it looks the same [rad]."""
-        if any(abs(p.offset[0]) > 0.002 or abs(p.offset[1]) > 0.002 for p in self.parts):
+        if self._uneven:
             return 2 * np.pi
         return np.pi if abs(self.size[0] - self.size[1]) > 0.004 else np.pi / 2
 
     @property
     def round(self) -> bool:
         """Whether it looks the same at every yaw."""
-        return self.primitive == "sphere" or (self.primitive == "cylinder" and not self.lying)
+        return self.primitive == "sphere" or (self.primitive == "cylinder" and not self.lying and not self._uneven)
+
+    @property
+    def _uneven(self) -> bool:
+        """Whether a part of it is beside its middle."""
+        return any(abs(p.offset[0]) > 0.002 or abs(p.offset[1]) > 0.002 for p in self.parts)
 
     def place(self, x: float, y: float, z: float, yaw: float = 0.0) -> "PosedSolid":
         """Return this solid with the middle of its underside at (x, y, z) [m], turned by `yaw` [rad]."""
@@ -89,6 +95,9 @@ class PosedSolid:
     @cached_property
     def footprint(self) -> Array:
         """Nx2 corners of its outline on the floor, in order [m]."""
+        if self.solid.parts:
+            corners = np.concatenate([piece.footprint for piece in self._pieces()])
+            return corners[ConvexHull(corners).vertices]
         sx, sy, _ = self.solid.size
         if self.solid.round:
             angles = np.linspace(0, 2 * np.pi, 24, endpoint=False)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from quartet_perception.catalogue import Catalogue, CatalogueEntry
 from quartet_perception.scene.colour import membership_table
-from quartet_perception.scene.fit_quality import attached, continues_above, enclosed, evaluate_fit
+from quartet_perception.scene.fit_quality import attached, continues_above, enclosed, evaluate_fit, hidden_above
 from quartet_perception.scene.pose_fit import fit_pose, is_another_thing, is_explained, refine, simple_cost
 from quartet_perception.scene.regions import (
     MEMBER,
@@ -19,6 +19,7 @@ from quartet_perception.scene.regions import (
     blobs_of,
     pieces_of,
     prepare,
+    printed_of,
 )
 from quartet_perception.scene.solids import solids_of
 from quartet_perception.scene.view import Mask, View, box_of, depth_noise
@@ -50,6 +51,8 @@ _NEAR_M, _SEEN_WELL = 1.8, 0.6
 _SURE, _ONE_THING = 0.7, 0.03
 """Where no object explains its part of a region with more than the first score, one simple shape explains all of it
 instead, if its cost is less by more than the second."""
+_WHOLE = 0.85
+"""Share of a region with its print that a thing must explain, and share of a region that is then part of it."""
 _AREA_MARGIN_M = 1.0
 """How far outside of its area a container may be seen."""
 
@@ -109,10 +112,15 @@ class ColourShapeSegmenter:
 
     # --- objects and containers -----------------------------------------------------------------------
     def _solids(self, picture: PreparedView, wanted: list[CatalogueEntry]) -> list[SegmentedObject]:
-        fitted: list[Hypothesis] = []
+        fitted = [] if self._stacked else self._printed(picture)
+        printed = np.zeros(picture.view.shape, dtype=bool)
+        for one in fitted:
+            printed |= one.region
         for colours in dict.fromkeys(tuple(t.appearance.colours) for t in wanted):
             targets = [t for t in wanted if tuple(t.appearance.colours) == colours]
             for blob in blobs_of(picture, colours):
+                if float(printed[blob.box][blob.inner].mean()) > _WHOLE:
+                    continue
                 explained = self._explain(picture, blob, targets)
                 good = sum(f.quality.pixels for f in explained if f.agreement >= ACCEPT)
                 if good < 0.5 * blob.pixels:
@@ -123,6 +131,23 @@ class ColourShapeSegmenter:
         kept = without_overlap(fitted, view.shape, contained=self._stacked)
         here = [f for f in kept if f.entry in wanted and _in_its_area(view, f)]
         return [self._found(view, f) for one in here if (f := self._from_near(view, one)) is not None]
+
+    def _printed(self, picture: PreparedView) -> list[Hypothesis]:
+        """Return the things that something is printed on, where one of the catalogue explains all of a region.
+
+        All objects are tried, since a region of a print may look like another one.
+        """
+        found: list[Hypothesis] = []
+        objects = [t for t in self._catalogue.entries if t.kind == "object"]
+        for colours in dict.fromkeys(tuple(t.appearance.colours) for t in objects):
+            targets = [t for t in objects if tuple(t.appearance.colours) == colours]
+            for region in printed_of(picture, colours):
+                explained = self._explain(picture, region, targets)
+                if len(explained) != 1 or explained[0].quality.explained < _WHOLE or explained[0].agreement < _SURE:
+                    continue
+                if self._from_near(picture.view, explained[0]) is not None:
+                    found += explained
+        return found
 
     def _stands_alone(self, view: View, fitted: Hypothesis) -> bool:
         """Return whether an object stands on something that is no other object, and leans on nothing.
@@ -173,9 +198,11 @@ class ColourShapeSegmenter:
                 share = attached(picture.view, best.posed, picture.supports.mask)
                 free = float(np.clip((high - share) / (high - low), 0, 1))
                 error = best.entry.appearance.size_error
-                if self._stands_alone(picture.view, best) and continues_above(
-                    picture.view, best.posed, best.member, error
-                ):
+                alone = self._stands_alone(picture.view, best)
+                if alone and continues_above(picture.view, best.posed, best.member, error):
+                    free = 0.0
+                on_surface = best.entry.kind == "object" and best.support is not None and not self._stacked
+                if on_surface and hidden_above(picture.view, best.posed, best.member):
                     free = 0.0
                 best = replace(best, free=free)
             explained.append(best)

@@ -6,6 +6,7 @@ import ctypes.util
 import importlib
 import os
 import time as wall
+from collections.abc import Mapping
 from typing import Any
 
 import mujoco
@@ -20,6 +21,7 @@ from quartet_simulation.sensors.frames import SIZES
 from quartet_simulation.sensors.levels import STEREO, SensorLevel
 from quartet_simulation.sensors.noise import NoiseBank, generator
 from quartet_simulation.sensors.stereo import EDGE, StereoDepth
+from quartet_simulation.worlds.objects import Finish
 
 RANGE = {"front": (0.25, 8.0), "arm": (0.10, 6.0), "overhead": (0.1, 40.0)}
 """Depth outside these distances has no return [m]."""
@@ -54,9 +56,10 @@ def _headless_context(width: int, height: int) -> Any:
 class Cameras:
     """Owns the renderer; to be used only in the thread that made it (EGL contexts belong to a thread)."""
 
-    def __init__(self, model: mujoco.MjModel, level: SensorLevel) -> None:
+    def __init__(self, model: mujoco.MjModel, level: SensorLevel, finishes: Mapping[str, Finish]) -> None:
+        """`finishes` says what the surfaces of things do to depth, by name; those of others are matt."""
         self._model = model
-        self._stereo = None if level.depth is None else StereoDepth(model, level.depth)
+        self._stereo = None if level.depth is None else StereoDepth(model, level.depth, finishes)
         self._colour = None if level.colour is None else ColourCamera(model, level.colour)
         self._context = _headless_context(1280, 960)
         self._context.make_current()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 import mujoco
@@ -14,7 +15,7 @@ from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors.frames import ROWS_AT_ONCE
 from quartet_simulation.sensors.levels import DepthLevel, StereoCamera
 from quartet_simulation.sensors.noise import generator
-from quartet_simulation.worlds.objects import CATALOGUE, Finish
+from quartet_simulation.worlds.objects import Finish
 
 EDGE = 0.06
 """Relative depth step that is an edge."""
@@ -29,9 +30,10 @@ SKIN = 0.003
 class StereoDepth:
     """Turns rendered depth into what a stereo camera measures, for all cameras of a model."""
 
-    def __init__(self, model: mujoco.MjModel, level: DepthLevel) -> None:
+    def __init__(self, model: mujoco.MjModel, level: DepthLevel, finishes: Mapping[str, Finish]) -> None:
+        """`finishes` says what the surfaces of things do, by name; those of others are matt."""
         self._model, self._level = model, level
-        self._losses = _losses(model, level)
+        self._losses = _losses(model, level, finishes)
         focal = dim.IMAGE_HEIGHT / 2 / np.tan(np.radians(dim.FRONT_FOVY_DEG) / 2)
         window = level.window_px * focal / 640.0
         self._errors = correlated_noise((2 * dim.IMAGE_HEIGHT, 2 * dim.IMAGE_WIDTH), window, 21)
@@ -142,16 +144,16 @@ def _window(field: np.ndarray, rng: np.random.Generator, shape: tuple[int, ...])
     return field[top : top + shape[0], left : left + shape[1]]
 
 
-def _losses(model: mujoco.MjModel, level: DepthLevel) -> list[tuple[int, float]]:
+def _losses(model: mujoco.MjModel, level: DepthLevel, finishes: Mapping[str, Finish]) -> list[tuple[int, float]]:
     """Return the geoms that reflect badly, with the share of pixels without depth on each."""
     share: dict[Finish, float] = {"matt": 0.0, "glossy": level.glossy_loss, "clear": level.clear_loss}
     found: list[tuple[int, float]] = []
-    for name, kind in CATALOGUE.items():
+    for name, finish in finishes.items():
         body = mujoco.mj_name2id(model, int(mujoco.mjtObj.mjOBJ_BODY), body_name(name))
-        if body < 0 or not share[kind.finish]:
+        if body < 0 or not share[finish]:
             continue
         first = int(model.body_geomadr[body])
-        found += [(first + offset, share[kind.finish]) for offset in range(int(model.body_geomnum[body]))]
+        found += [(first + offset, share[finish]) for offset in range(int(model.body_geomnum[body]))]
     return found
 
 

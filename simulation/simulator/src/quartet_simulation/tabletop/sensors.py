@@ -65,7 +65,7 @@ class TableSensors:
     def picture(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
         """Return colour, uint8 HxWx3, and depth, float32 HxW [m] with 0 for no return, of the camera front or arm."""
         if self._cameras is None:
-            self._cameras = Cameras(self._body.model, self._level)
+            self._cameras = Cameras(self._body.model, self._level, {})
         return self._cameras.render(camera, self._body.data, self._seed, self.time, (1.0, 1.0, 1.0))
 
     def camera_info(self, camera: str) -> dict[str, float]:

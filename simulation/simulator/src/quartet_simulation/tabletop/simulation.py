@@ -95,7 +95,7 @@ class TableSimulation(ArmSimulation):
 
     def _render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
         if self._cameras is None:
-            self._cameras = Cameras(self._body.model, self._level)
+            self._cameras = Cameras(self._body.model, self._level, {})
         return self._cameras.render(camera, self._body.data, self.seed, self.time, (1.0, 1.0, 1.0))
 
     @property

@@ -19,7 +19,8 @@ SHAPES: tuple[Shape, ...] = (
     ("milk carton", "box", (0.075, 0.075, 0.20), 0.5),
     ("cracker box", "box", (0.15, 0.05, 0.20), 0.2),
     ("jam jar", "cylinder", (0.078, 0.078, 0.125), 0.4),
-    ("bowl", "cylinder", (0.118, 0.118, 0.055), 0.3),
+    ("bowl", "bowl", (0.14, 0.14, 0.06), 0.3),
+    ("plate", "cylinder", (0.19, 0.19, 0.018), 0.35),
     ("vase", "cylinder", (0.085, 0.085, 0.19), 0.5),
     ("candle", "cylinder", (0.055, 0.055, 0.16), 0.3),
     ("glasses case", "box", (0.165, 0.065, 0.045), 0.1),
@@ -56,6 +57,7 @@ def add_unknown_things(folder: Path, count: int, seed: int, people: Sequence[str
             "size": list(size),
             "colour": list(rng.choice(known)) if number % 2 and known else rng.choice(COLOURS),
             "mass": mass,
+            **_printed(shape, rng),
             "aliases": [],
             "places": rng.sample(places, len(places)),
         }
@@ -73,6 +75,14 @@ def add_unknown_things(folder: Path, count: int, seed: int, people: Sequence[str
         if not unknown or _has_room(folder):
             return [thing["name"] for thing in unknown]
         unknown.pop()
+
+
+def _printed(shape: str, rng: Random) -> dict[str, Any]:
+    """Return the print of an unknown thing; half of those that people print on have one."""
+    patterns = {"box": ("carton", "stripes", "grain"), "cylinder": ("label", "stripes", "mottled")}.get(shape, ())
+    if not patterns or rng.random() < 0.5:
+        return {}
+    return {"print": rng.choice(patterns), "inks": [rng.choice(COLOURS) for _ in range(3)]}
 
 
 def _has_room(folder: Path) -> bool:

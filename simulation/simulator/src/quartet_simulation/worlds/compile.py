@@ -57,7 +57,7 @@ def make_spec(world: World, *, textures: bool = True, robots: int = 1, build: Ro
     world.build(spec)
     add_robots(spec, robots, build)
     for index, name in enumerate(world.objects):
-        add_object(spec, world.kinds[name], parking_of(index))
+        add_object(spec, world.kinds[name], parking_of(index), textures=textures)
     for person in world.people:
         add_person(spec, person.name)
     for geom in spec.geoms:

@@ -7,7 +7,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from quartet_simulation.worlds.objects import CATALOGUE, ObjectKind, Rgb
+from quartet_simulation.worlds.objects import CATALOGUE, Finish, ObjectKind, Rgb
+from quartet_simulation.worlds.prints import Pattern, Print
 from quartet_simulation.worlds.paint import Pattern, rgb_of
 from quartet_simulation.worlds.pieces import (
     AnyPiece,
@@ -140,10 +141,16 @@ class Thing(Section):
     name: Name
     like: str | None = None
     """Thing of the catalogue that it looks like."""
-    shape: Literal["cylinder", "box", "sphere"] | None = None
+    shape: Literal["cylinder", "box", "sphere", "bowl"] | None = None
     size: tuple[Length, Length, Length] | None = None
     """Along x, along y, height, as it usually stands [m]."""
     colour: PaintName | None = None
+    print: Pattern | None = None
+    """What is printed on it; without it, what the catalogue's thing has, in that thing's own colour."""
+    inks: Annotated[list[PaintName], Field(max_length=3)] = []
+    """Colours of the print; white and black where there are fewer than it has."""
+    finish: Finish | None = None
+    """What its surface does to depth cameras."""
     mass: Annotated[float, Field(gt=0, le=50)] | None = None
     """Mass [kg]."""
     aliases: list[Name] | None = None
@@ -166,7 +173,10 @@ class Thing(Section):
         rgb = None if self.colour is None else rgb_of(self.colour, materials) or (0.5, 0.5, 0.5)
         shape = self.shape or (base.shape if base else "box")
         size = self.size or (base.size if base else (0.05, 0.05, 0.05))
-        same = base is not None and (shape, size) == (base.shape, base.size) and rgb in (None, base.rgb)
+        drawn = base.print if base and rgb in (None, base.rgb) else None
+        if self.print is not None:
+            inks = tuple(rgb_of(ink, materials) or (0.5, 0.5, 0.5) for ink in self.inks)
+            drawn = Print(self.print, inks) if inks else Print(self.print)
         return ObjectKind(
             self.name,
             shape,
@@ -175,8 +185,9 @@ class Thing(Section):
             self.mass or (base.mass if base else 0.2),
             (self.colour if isinstance(self.colour, str) else hex_of(rgb),) if rgb else base.colours if base else (),
             tuple(self.aliases) if self.aliases is not None else base.aliases if base and self.like is None else (),
-            base.parts if base and same else (),
-            base.finish if base else "matt",
+            base.parts_in(rgb or base.rgb) if base and (shape, size) == (base.shape, base.size) else (),
+            self.finish or (base.finish if base else "matt"),
+            drawn,
         )
 
 

@@ -63,6 +63,8 @@ def describe_world(world: World) -> dict[str, Any]:
 
 def extent(kind: ObjectKind) -> tuple[float, float, float]:
     """Outer size of an object with all its parts [m]."""
+    if kind.shape == "irregular":
+        return kind.size
     low = [-s / 2 for s in kind.size]
     high = [s / 2 for s in kind.size]
     for part in kind.parts:
@@ -114,7 +116,7 @@ def _object(kind: ObjectKind) -> dict[str, Any]:
 
 def _parts(kind: ObjectKind) -> list[dict[str, Any]]:
     """The pieces of an object that is more than a body with a painted lid; sizes and offsets of the undersides [m]."""
-    if not any(part.solid for part in kind.parts):
+    if kind.shape == "irregular" or not any(part.solid for part in kind.parts):
         return []
     pieces: list[dict[str, Any]] = [{"shape": kind.shape, "size_m": list(kind.size), "offset_m": [0.0, 0.0, 0.0]}]
     for part in kind.parts:
@@ -123,7 +125,7 @@ def _parts(kind: ObjectKind) -> list[dict[str, Any]]:
         piece: dict[str, Any] = {
             "shape": part.shape,
             "size_m": [round(2 * h, 4) for h in part.half],
-            "offset_m": [x, y, round(below, 4)],
+            "offset_m": [round(x, 4), round(y, 4), round(below, 4)],
         }
         if part.rgb != kind.rgb:
             piece["colours"] = ["#" + "".join(f"{round(255 * c):02x}" for c in part.rgb)]
