@@ -35,7 +35,7 @@ def level(request):
 
 @pytest.fixture(scope="module")
 def stereo(parked, level):
-    return StereoDepth(parked[0], level)
+    return StereoDepth(parked[0], level, {})
 
 
 def measure(stereo, parked, depth, rgb=GREY, *, seed=0, at=0.0, camera=FRONT):
@@ -59,7 +59,7 @@ def test_the_error_grows_with_the_square_of_the_distance(stereo, parked, level, 
 
 
 def test_the_law_gives_ten_millimetres_at_two_metres(parked):
-    error = measure(StereoDepth(parked[0], LEVELS["typical"].depth), parked, wall(2.0)) - 2.0
+    error = measure(StereoDepth(parked[0], LEVELS["typical"].depth, {}), parked, wall(2.0)) - 2.0
     assert 0.009 < error.std() < 0.011
 
 
@@ -128,7 +128,7 @@ def test_glass_and_metal_have_holes(home, level, name, share):
     physics = home._physics
     x, y, yaw = physics.base_pose()
     home.place_object(name, x + 0.9 * np.cos(yaw), y + 0.9 * np.sin(yaw), 0.0)
-    stereo = StereoDepth(physics.model, level)
+    stereo = StereoDepth(physics.model, level, {name: kind.finish for name, kind in home.world.kinds.items()})
     camera = physics.model.camera("front").id
     chance = np.zeros((480, 640))
     truth = truly(home)

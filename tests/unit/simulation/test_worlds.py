@@ -208,7 +208,7 @@ def test_scenarios(studio):
 def test_a_crowded_world_is_crowded_and_hides_things_in_part(home):
     gaps = {}
     for scenario in ("roomy", "crowded", "packed"):
-        home.reset("home", 2, scenario)
+        home.reset("home", 1, scenario)
         objects = home.truth()["objects"]
         on_counter = [n for n, thing in objects.items() if thing["on"] == "kitchen counter"]
         pairs = [(a, b) for i, a in enumerate(on_counter) for b in on_counter[i + 1 :]]

@@ -378,11 +378,10 @@ def _agrees_in_size(c: _Comparison, posed: PosedSolid, points: NDArray[np.float3
     local = (points[:, :2] - (posed.x, posed.y)) @ np.array([[cos, -sin], [sin, cos]])
     along, across = np.percentile(local, 99, axis=0) - np.percentile(local, 1, axis=0)
     rise = max(float(np.percentile(points[:, 2], 98)) - posed.z, 1e-3)
-    agreement = 1.0
-    for seen, size in ((along, posed.solid.size[0]), (across, posed.solid.size[1]), (rise, posed.height)):
-        off = max(abs(float(seen) - size) - c.noise, 0.0) / max(float(seen), size)
-        agreement *= min(1.0, (1 - off) / _ROUGHLY)
-    return agreement
+    shares = [min(rise, posed.height) / max(rise, posed.height)]
+    for seen, size in ((along, posed.solid.size[0]), (across, posed.solid.size[1])):
+        shares.append(1 - max(abs(float(seen) - size) - c.noise, 0.0) / max(float(seen), size))
+    return float(np.prod([min(1.0, share / _ROUGHLY) for share in shares]))
 
 
 def _span(mask: Mask) -> list[tuple[int, int]] | None:

@@ -58,9 +58,7 @@ class PreparedView:
         """Number and box of each body that may be a thing: not too small for a print and no wall."""
         sizes = np.bincount(self.body_labels.ravel())
         boxes = ndimage.find_objects(self.body_labels)
-        return [
-            (label, box) for label, box in enumerate(boxes, start=1) if _LEAST_PRINTED <= sizes[label] < _MAX_SPLIT
-        ]
+        return [(label, box) for label, box in enumerate(boxes, start=1) if _LEAST_PRINTED <= sizes[label] < _MAX_SPLIT]
 
     def member(self, colours: Sequence[str]) -> NDArray[np.uint8]:
         """Return HxW: how much each pixel has any of `colours`, 0 to FULL."""

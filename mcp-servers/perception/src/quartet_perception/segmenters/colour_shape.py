@@ -112,10 +112,8 @@ class ColourShapeSegmenter:
 
     # --- objects and containers -----------------------------------------------------------------------
     def _solids(self, picture: PreparedView, wanted: list[CatalogueEntry]) -> list[SegmentedObject]:
-        fitted = [] if self._stacked else self._printed(picture)
-        printed = np.zeros(picture.view.shape, dtype=bool)
-        for one in fitted:
-            printed |= one.region
+        fitted = [] if self._stacked else self._printed(picture, wanted)
+        printed = _regions_of(fitted, picture.view)
         for colours in dict.fromkeys(tuple(t.appearance.colours) for t in wanted):
             targets = [t for t in wanted if tuple(t.appearance.colours) == colours]
             for blob in blobs_of(picture, colours):
@@ -132,16 +130,24 @@ class ColourShapeSegmenter:
         here = [f for f in kept if f.entry in wanted and _in_its_area(view, f)]
         return [self._found(view, f) for one in here if (f := self._from_near(view, one)) is not None]
 
-    def _printed(self, picture: PreparedView) -> list[Hypothesis]:
+    def _printed(self, picture: PreparedView, wanted: list[CatalogueEntry]) -> list[Hypothesis]:
         """Return the things that something is printed on, where one of the catalogue explains all of a region.
 
-        All objects are tried, since a region of a print may look like another one.
+        All objects are tried that have a part in colours of `wanted`, since a region of a print may look like another
+        one.
         """
         found: list[Hypothesis] = []
         objects = [t for t in self._catalogue.entries if t.kind == "object"]
+        alike = np.zeros(picture.view.shape, dtype=bool)
+        for colours in dict.fromkeys(tuple(t.appearance.colours) for t in wanted):
+            alike |= picture.member(colours) > MEMBER
         for colours in dict.fromkeys(tuple(t.appearance.colours) for t in objects):
             targets = [t for t in objects if tuple(t.appearance.colours) == colours]
             for region in printed_of(picture, colours):
+                here = region.inner & alike[region.box]
+                known = _regions_of(found, picture.view)[region.box] & region.inner
+                if int(here.sum()) < MIN_PIXELS or float(known.sum()) > _WHOLE * region.pixels:
+                    continue
                 explained = self._explain(picture, region, targets)
                 if len(explained) != 1 or explained[0].quality.explained < _WHOLE or explained[0].agreement < _SURE:
                     continue
@@ -194,17 +200,7 @@ class ColourShapeSegmenter:
             if best is None or best.quality.score < _WORTH_COMPARING:
                 break
             if best.quality.score > ACCEPT:
-                low, high = _ATTACHED
-                share = attached(picture.view, best.posed, picture.supports.mask)
-                free = float(np.clip((high - share) / (high - low), 0, 1))
-                error = best.entry.appearance.size_error
-                alone = self._stands_alone(picture.view, best)
-                if alone and continues_above(picture.view, best.posed, best.member, error):
-                    free = 0.0
-                on_surface = best.entry.kind == "object" and best.support is not None and not self._stacked
-                if on_surface and hidden_above(picture.view, best.posed, best.member):
-                    free = 0.0
-                best = replace(best, free=free)
+                best = replace(best, free=self._freedom(picture, best))
             explained.append(best)
             rest = region & ~best.grown_mask(region.shape)
             if rest.sum() < max(MIN_PIXELS, 0.25 * blob.pixels) or best.quality.explained > 0.8:
@@ -214,6 +210,19 @@ class ColourShapeSegmenter:
         if len(explained) < 2:
             return explained
         return self._as_one(picture, blob, self._evaluated_apart(picture, blob, explained))
+
+    def _freedom(self, picture: PreparedView, fitted: Hypothesis) -> float:
+        """Return 1 for what stands free, 0 for a patch of something larger: of a sofa, a table's leg."""
+        view, posed = picture.view, fitted.posed
+        if self._stands_alone(view, fitted) and continues_above(
+            view, posed, fitted.member, fitted.entry.appearance.size_error
+        ):
+            return 0.0
+        on_surface = fitted.entry.kind == "object" and fitted.support is not None and not self._stacked
+        if on_surface and hidden_above(view, posed, fitted.member):
+            return 0.0
+        low, high = _ATTACHED
+        return float(np.clip((high - attached(view, posed, picture.supports.mask)) / (high - low), 0, 1))
 
     def _as_one(self, picture: PreparedView, blob: Blob, explained: list[Hypothesis]) -> list[Hypothesis]:
         """Return the best explanation of a region's parts, evaluated by all of it, where it rather is one thing.
@@ -349,6 +358,14 @@ def _region_of(blob: Blob, view: View) -> Mask:
     region = np.zeros(view.shape, dtype=bool)
     region[blob.box] = blob.inner
     return region
+
+
+def _regions_of(fitted: list[Hypothesis], view: View) -> Mask:
+    """Return the pixels of the whole picture (HxW) that some things were fitted to."""
+    pixels = np.zeros(view.shape, dtype=bool)
+    for one in fitted:
+        pixels |= one.region
+    return pixels
 
 
 def _in_its_area(view: View, fitted: Hypothesis) -> bool:

@@ -380,7 +380,7 @@ def _things(fields: dict[str, Any], rng: np.random.Generator) -> list[dict[str, 
     names = ["red coke can", *rng.permutation(others).tolist()[: THINGS - 1]]
     found: list[dict[str, Any]] = []
     for number, name in enumerate(names):
-        places = [str(one) for one in rng.permutation(surfaces)[: int(rng.integers(2, 4))]]
+        places = [str(one) for one in rng.permutation(surfaces)[: int(rng.integers(3, 6))]]
         if number in (1, 2) and zones:
             places = [str(rng.choice(zones)), *places]
         found.append({"name": name, "places": places})

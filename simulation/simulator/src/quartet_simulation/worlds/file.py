@@ -8,7 +8,6 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from quartet_simulation.worlds.objects import CATALOGUE, Finish, ObjectKind, Rgb
-from quartet_simulation.worlds.prints import Pattern, Print
 from quartet_simulation.worlds.paint import Pattern, rgb_of
 from quartet_simulation.worlds.pieces import (
     AnyPiece,
@@ -25,6 +24,7 @@ from quartet_simulation.worlds.pieces import (
     Section,
     Share,
 )
+from quartet_simulation.worlds.prints import Print, PrintPattern
 from quartet_simulation.worlds.world import Rect
 
 WALL_HEIGHT, WALL_THICKNESS = 1.65, 0.10
@@ -145,7 +145,7 @@ class Thing(Section):
     size: tuple[Length, Length, Length] | None = None
     """Along x, along y, height, as it usually stands [m]."""
     colour: PaintName | None = None
-    print: Pattern | None = None
+    print: PrintPattern | None = None
     """What is printed on it; without it, what the catalogue's thing has, in that thing's own colour."""
     inks: Annotated[list[PaintName], Field(max_length=3)] = []
     """Colours of the print; white and black where there are fewer than it has."""

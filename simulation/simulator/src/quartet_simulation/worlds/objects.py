@@ -76,7 +76,9 @@ def _can(name: str, rgb: Rgb, colours: tuple[str, ...], aliases: tuple[str, ...]
     metal = (0.78, 0.79, 0.80)
     rims = tuple(Part("cylinder", (0, 0, sign * 0.0595), (0.0285, 0.0285, 0.0017), metal) for sign in (1, -1))
     size = (0.066, 0.066, 0.118)
-    return ObjectKind(name, "cylinder", size, rgb, 0.35, colours, aliases, rims, "glossy", Print("label", (WHITE, WHITE)))
+    return ObjectKind(
+        name, "cylinder", size, rgb, 0.35, colours, aliases, rims, "glossy", Print("label", (WHITE, WHITE))
+    )
 
 
 def _ball(
@@ -112,7 +114,7 @@ def _inside(rgb: Rgb) -> Rgb:
 
 
 def _banana(name: str) -> ObjectKind:
-    """Return a banana that lies on its side: pieces of an arc, thinner towards both ends, which are brown."""
+    """Return a banana on its side: pieces of an arc, thinner towards both ends, which are brown."""
     rgb, brown = (0.93, 0.78, 0.12), (0.30, 0.22, 0.10)
     radius, thick, thin, count = 0.085, 0.017, 0.014, 5
     step = 0.155 / count / radius
@@ -289,7 +291,7 @@ CATALOGUE: dict[str, ObjectKind] = {
             ("remote control", "remote", "tv remote"),
         ),
         _banana("yellow banana"),
-        ObjectKind("green bowl", "bowl", (0.12, 0.12, 0.055), (0.22, 0.58, 0.30), 0.25, ("green",), ("bowl",)),
+        ObjectKind("green bowl", "bowl", (0.11, 0.11, 0.05), (0.22, 0.58, 0.30), 0.25, ("green",), ("bowl",)),
         _box("small wooden cube", (0.03, 0.03, 0.03), BEECH, 0.02, ("wood",), ("wooden cube",), drawn=Print("grain")),
         ObjectKind(
             "blue paint tin",

@@ -15,9 +15,10 @@ import mujoco
 import numpy as np
 
 Rgb = tuple[float, float, float]
-Pattern = Literal["label", "carton", "stripes", "grain", "mottled"]
-PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
+PrintPattern = Literal["label", "carton", "stripes", "grain", "mottled"]
+PATTERNS: tuple[PrintPattern, ...] = get_args(PrintPattern)
 Body = Literal["cylinder", "box", "sphere"]
+Half = tuple[float, float, float]
 Array = np.ndarray
 
 _PIXELS = 96
@@ -29,7 +30,7 @@ _WHITE, _BLACK = (0.95, 0.95, 0.93), (0.08, 0.08, 0.08)
 class Print:
     """A pattern and the colours that it has beside that of the thing, as far as it needs any."""
 
-    pattern: Pattern
+    pattern: PrintPattern
     inks: tuple[Rgb, ...] = (_WHITE, _BLACK)
 
 
@@ -52,7 +53,9 @@ class _Panel:
         return np.hypot(self.u - u * self.width, 1.3 * (self.v - v * self.height)) < radius
 
 
-def add_print(spec: mujoco.MjSpec, name: str, rgb: Rgb, body: Body, half: tuple[float, float, float], ink: Print) -> str:
+def add_print(
+    spec: mujoco.MjSpec, name: str, rgb: Rgb, body: Body, half: tuple[float, float, float], ink: Print
+) -> str:
     """Add the material of a printed thing and return its name.
 
     rgb: of the thing. half: half sizes of its body [m].
@@ -72,7 +75,7 @@ def add_print(spec: mujoco.MjSpec, name: str, rgb: Rgb, body: Body, half: tuple[
     return material
 
 
-def draw(seed: int, rgb: Rgb, body: Body, half: tuple[float, float, float], ink: Print) -> Array:
+def draw(seed: int, rgb: Rgb, body: Body, half: Half, ink: Print) -> Array:
     """Return the six sides of the texture, one below the other (6N x N x 3 uint8): +x, -x, +y, -y, +z, -z."""
     rng = np.random.default_rng(seed)
     points, side = _surface(body, np.asarray(half))
@@ -105,7 +108,7 @@ def _surface(body: Body, half: Array) -> tuple[Array, Array]:
 
 
 def _panels(points: Array, side: Array, body: Body, half: Array) -> list[tuple[Array, _Panel]]:
-    """Return the parts of a surface that carry pictures, each with which pixels it has; lids of cylinders carry none."""
+    """Return the parts of a surface that carry pictures, each with its pixels; lids of cylinders carry none."""
     if body != "box":
         radius = half[0]
         around = np.arctan2(points[..., 1], points[..., 0]) * radius
@@ -228,7 +231,7 @@ def _mottled(
         colours += share * (np.asarray(inks[0]) - colours)
 
 
-_DRAWN: dict[Pattern, Callable[..., None]] = {
+_DRAWN: dict[PrintPattern, Callable[..., None]] = {
     "label": _label,
     "carton": _carton,
     "stripes": _stripes,
