@@ -45,7 +45,7 @@ _SURELY_ABOVE_M, _ABOVE_M, _BESIDE_M = 0.02, 0.05, 0.01
 _WALL_M, _WALL_WITHIN_M, _MOST_SIDES = (0.08, 0.5), 0.25, 5
 """How high above the ground a wall is looked for, how far from an object, and in how many of eight directions."""
 _MOST_HIDDEN = 0.5
-"""Share of its top's outline above which something nearer of its colours lies."""
+"""Share of its top's outline above which something of its colours lies that is not behind it."""
 _AS_WIDE = 0.6
 """A column has at least this share of its points there; a bottle's neck has less."""
 
@@ -466,7 +466,9 @@ def continues_above(view: View, posed: PosedSolid, member: NDArray[np.uint8], si
 
 
 def hidden_above(view: View, posed: PosedSolid, member: NDArray[np.uint8]) -> bool:
-    """Return whether something nearer that has its colours hides all above its top: a table's top does that to a leg.
+    """Return whether most of what is above its top has its colours and is not behind it.
+
+    A table's top hides a leg but for its lower end.
 
     member: as in `evaluate_fit`.
     """
@@ -476,7 +478,7 @@ def hidden_above(view: View, posed: PosedSolid, member: NDArray[np.uint8]) -> bo
     if len(ahead) == 0:
         return False
     slack = 0.012 + 2 * depth_noise(float(np.median(ahead)))
-    hidden = view.valid[pixels] & (view.depth[pixels] < ahead - slack) & (member[pixels] > _OWN_COLOUR * FULL)
+    hidden = view.valid[pixels] & (view.depth[pixels] < ahead + slack) & (member[pixels] > _OWN_COLOUR * FULL)
     return float(hidden.mean()) > _MOST_HIDDEN
 
 

@@ -76,6 +76,7 @@ def _paints(file: WorldFile) -> Iterator[Fault]:
         if isinstance(piece, Model) and piece.surface is not None and piece.surface.colour is not None
     ]
     used += [(("things", n, "colour"), thing.colour) for n, thing in enumerate(file.things) if thing.colour is not None]
+    used += [(("things", n, "inks", m), ink) for n, thing in enumerate(file.things) for m, ink in enumerate(thing.inks)]
     valid = ", ".join(sorted({*COLOURS, *MATERIALS, *own}))
     for place, paint in used:
         if rgb_of(paint, own) is None:

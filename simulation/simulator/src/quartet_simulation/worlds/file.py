@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from quartet_simulation.worlds.objects import CATALOGUE, Finish, ObjectKind, Rgb
-from quartet_simulation.worlds.paint import Pattern, rgb_of
+from quartet_simulation.worlds.objects import CATALOGUE, Finish, ObjectKind
+from quartet_simulation.worlds.paint import Pattern, Rgb, rgb_of
 from quartet_simulation.worlds.pieces import (
     AnyPiece,
     Bin,
@@ -24,7 +24,7 @@ from quartet_simulation.worlds.pieces import (
     Section,
     Share,
 )
-from quartet_simulation.worlds.prints import Print, PrintPattern
+from quartet_simulation.worlds.prints import PATTERNS, PRINTABLE, Print, PrintPattern
 from quartet_simulation.worlds.world import Rect
 
 WALL_HEIGHT, WALL_THICKNESS = 1.65, 0.10
@@ -164,6 +164,23 @@ class Thing(Section):
             raise ValueError(
                 f"'{known}' is not in the catalogue, so shape, size and colour must be given; in the catalogue: "
                 f"{', '.join(sorted(CATALOGUE))}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_printed(self) -> Self:
+        if self.shape == "bowl" and self.size is not None and self.size[0] != self.size[1]:
+            raise ValueError(f"'{self.name}' is a bowl, so its two widths must be the same; size is {list(self.size)}")
+        if self.inks and self.print is None:
+            raise ValueError(
+                f"inks are the colours of a print, and '{self.name}' has none; valid prints: {', '.join(PATTERNS)}"
+            )
+        base = CATALOGUE.get(self.like or self.name)
+        shape = self.shape or (base.shape if base else None)
+        if self.print is not None and shape not in PRINTABLE:
+            raise ValueError(
+                f"'{self.name}' is {'a bowl' if shape == 'bowl' else 'irregular'}, which nothing can be printed on; "
+                f"valid with a print: {', '.join(PRINTABLE)}"
             )
         return self
 

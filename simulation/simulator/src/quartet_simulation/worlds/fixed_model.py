@@ -11,7 +11,7 @@ import numpy as np
 from quartet_simulation.described.reading import PACKAGE, SUFFIXES, compiled, names_a_file, read_model
 from quartet_simulation.described.shapes import SHAPES, collides, colour_of, vertices_of
 from quartet_simulation.errors import ModelFileError
-from quartet_simulation.worlds.objects import Rgb
+from quartet_simulation.worlds.paint import Rgb
 from quartet_simulation.worlds.world import Rect
 
 FLAT = 0.002

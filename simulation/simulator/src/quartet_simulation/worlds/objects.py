@@ -9,7 +9,8 @@ from typing import Any, Literal
 import mujoco
 
 from quartet_simulation.names import OBJECT_GROUP, body_name
-from quartet_simulation.worlds.prints import Print, Rgb, add_print
+from quartet_simulation.worlds.paint import Rgb
+from quartet_simulation.worlds.prints import Print, add_print
 
 Shape = Literal["cylinder", "box", "sphere", "bowl", "irregular"]
 """A bowl is round and open at the top. Something irregular is no single one of the others: it is its parts alone."""

@@ -9,8 +9,7 @@ from typing import Literal
 import mujoco
 import numpy as np
 
-from quartet_simulation.worlds.objects import Rgb
-
+Rgb = tuple[float, float, float]
 Pattern = Literal["plain", "grain", "tiles", "planks"]
 COLOURS: dict[str, Rgb] = {
     "white": (0.90, 0.90, 0.89),

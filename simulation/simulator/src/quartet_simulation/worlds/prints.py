@@ -14,10 +14,12 @@ from typing import Literal, get_args
 import mujoco
 import numpy as np
 
-Rgb = tuple[float, float, float]
+from quartet_simulation.worlds.paint import Rgb
+
 PrintPattern = Literal["label", "carton", "stripes", "grain", "mottled"]
 PATTERNS: tuple[PrintPattern, ...] = get_args(PrintPattern)
 Body = Literal["cylinder", "box", "sphere"]
+PRINTABLE: tuple[Body, ...] = get_args(Body)
 Half = tuple[float, float, float]
 Array = np.ndarray
 

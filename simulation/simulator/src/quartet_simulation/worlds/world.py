@@ -8,8 +8,8 @@ from pathlib import Path
 
 import mujoco
 
-from quartet_simulation.worlds.objects import ObjectKind, Rgb
-from quartet_simulation.worlds.paint import Pattern
+from quartet_simulation.worlds.objects import ObjectKind
+from quartet_simulation.worlds.paint import Pattern, Rgb
 
 Pose2 = tuple[float, float, float]
 Rect = tuple[float, float, float, float]
