@@ -26,7 +26,11 @@ def roughly(appearance: Appearance, rng: np.random.Generator) -> Appearance:
         factors[1] = factors[0]
     if appearance.shape == "sphere":
         factors[:] = factors[0]
-    x, y, height = (round(float(s * f), 3) for s, f in zip(appearance.size_m, factors, strict=True))
+    sizes = appearance.size_m
+    if appearance.shape == "cylinder":
+        # A mug is as wide as its body, whatever its handle.
+        sizes = (min(sizes[:2]), min(sizes[:2]), sizes[2])
+    x, y, height = (round(float(s * f), 3) for s, f in zip(sizes, factors, strict=True))
     return appearance.model_copy(
         update={"shape": shape, "size_m": (x, y, height), "size_error": SIZE_ERROR, "parts": []}
     )

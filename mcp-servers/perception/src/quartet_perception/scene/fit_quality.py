@@ -57,7 +57,8 @@ class FitQuality:
     score: 0 to 1, agreement of depth and colour over what should be visible. visible: part of its outline that is
     in the picture and not behind something nearer. explained: part of the coloured region that it accounts for.
     cost: for comparing poses of the same solid, smaller is better. box: u0, v0, u1, v1 [pixels]; mask: its pixels
-    there, every `stride`-th one where the box is larger than the mask.
+    there, every `stride`-th one where the box is larger than the mask. coloured: share of its visible pixels that have
+    its colours, those of a lid or a print left out as far as they may be.
     """
 
     score: float
@@ -67,6 +68,7 @@ class FitQuality:
     pixels: int
     box: tuple[int, int, int, int]
     mask: Mask
+    coloured: float = 0.0
 
 
 NO_FIT = FitQuality(0.0, 0.0, 0.0, np.inf, 0, (0, 0, 0, 0), np.zeros((0, 0), dtype=bool))
@@ -157,7 +159,8 @@ def evaluate_fit(
     explained = float((c.region & c.near & ~c.bulge).sum()) / max(here + outside, 1.0)
     visible = (matched + through + bulge) / total
     colours = member[_grid(view, rendering)]
-    colour = _colour_agreement(c, posed, colours)
+    coloured = _coloured(c, posed, colours)
+    colour = min(1.0, coloured / _COLOUR_SHARE)
     score = float(_exactness(c, posed).sum()) / (matched + through + bulge + outside) * colour
     if posed.solid.irregular:
         own = view.points[_grid(view, rendering)][c.region & c.near & c.known]
@@ -182,6 +185,7 @@ def evaluate_fit(
         pixels=matched * rendering.stride * rendering.stride,
         box=rendering.box,
         mask=c.match,
+        coloured=coloured,
     )
 
 
@@ -283,13 +287,11 @@ def _erode(mask: Mask) -> Mask:
     return shrunk
 
 
-def _colour_agreement(c: _Comparison, posed: PosedSolid, member: NDArray[np.uint8]) -> float:
-    """Return 1 where enough of the matching pixels have the object's colours; lids and labels may have others."""
+def _coloured(c: _Comparison, posed: PosedSolid, member: NDArray[np.uint8]) -> float:
+    """Return the share of the matching pixels that have the object's colours; lids may have others."""
     share = float(member[c.match].mean()) / FULL
     wall = _wall_under_lid(c, posed)
-    if wall is not None:
-        share = max(share, 0.8 * float(member[wall].mean()) / FULL)
-    return float(np.clip(share / _COLOUR_SHARE, 0, 1))
+    return share if wall is None else max(share, 0.8 * float(member[wall].mean()) / FULL)
 
 
 def _wall_under_lid(c: _Comparison, posed: PosedSolid) -> Mask | None:

@@ -19,6 +19,8 @@ _FAR_M = 2.0
 _ACCEPT_FALLEN = 0.75
 _ACCEPT_HELD, _MIN_VISIBLE_HELD = 0.70, 0.35
 _MIN_VISIBLE = 0.22
+_COLOUR_COUNTS = 6.0
+"""What all of an object's pixels having its colours adds to its merit, for each unit of its size error."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,15 @@ class Hypothesis:
 
     @property
     def merit(self) -> float:
-        """Rank among explanations of the same region: agreement, and how much of the region is explained."""
+        """Rank among explanations of the same region: agreement, and how much of the region is explained.
+
+        Of things whose sizes are guesses, colours tell more: a green apple may be as large as a tennis ball.
+        """
         q = self.quality
         floating = 0.06 if self.support is None else 0.0
         fallen = 0.08 if self.fallen else 0.0
-        return q.score * (0.6 + 0.4 * q.explained) * min(1.0, 0.6 + q.visible) - floating - fallen
+        by_colour = _COLOUR_COUNTS * self.entry.appearance.size_error * q.coloured
+        return q.score * (0.6 + 0.4 * q.explained) * min(1.0, 0.6 + q.visible) + by_colour - floating - fallen
 
     @property
     def acceptable(self) -> bool:
