@@ -215,6 +215,47 @@ def test_a_home_of_a_seed_is_the_same_each_time_and_solvable(tmp_path):
     assert (tmp_path / "again" / "world.yaml").read_text() == text
 
 
+def test_faults_of_all_files_of_a_folder_are_told_at_once(tmp_path, capsys):
+    folder = tmp_path / "mine"
+    assert main(["new", str(folder)]) == 0
+    (folder / "world.yaml").write_text(FLAT.replace("colour: blue", "colour: bluish"))
+    (folder / "site.yaml").write_text((folder / "site.yaml").read_text().replace("shape: cylinder", "shape: tube", 1))
+    (folder / "robot.yaml").write_text("name: [nobody]\n")
+    capsys.readouterr()
+    assert main(["check", str(folder)]) == 1
+    said = capsys.readouterr().err
+    for wanted in ("world.yaml:", "'bluish' is no colour", "site.yaml:", "the file has 'tube'", "robot.yaml:"):
+        assert wanted in said
+    assert "What a robot reaches in it is proved once world.yaml has none" in said
+
+
+def test_a_world_whose_site_and_reach_are_wrong_is_told_both(tmp_path, capsys):
+    folder = tmp_path / "mine"
+    assert main(["new", str(folder)]) == 0
+    (folder / "site.yaml").write_text((folder / "site.yaml").read_text().replace("kitchen bin", "green bin"))
+    (folder / "world.yaml").write_text(FLAT.replace("leaf: open", "leaf: closed"))
+    capsys.readouterr()
+    assert main(["check", str(folder)]) == 1
+    said = capsys.readouterr().err
+    assert "'green bin' is not in world.yaml" in said
+    assert "the entry of 'living room'" in said
+
+
+def test_the_robot_of_a_folder_is_the_one_that_works_there(tmp_path, capsys):
+    """The lifter's arm is a file beside its robot.yaml, which must be there too."""
+    robots = Path(__file__).parents[3] / "deploy" / "robots"
+    folder = tmp_path / "mine"
+    assert main(["new", str(folder)]) == 0
+    (folder / "robot.yaml").write_text((robots / "lifter" / "robot.yaml").read_text())
+    capsys.readouterr()
+    assert main(["check", str(folder)]) == 1
+    said = capsys.readouterr().err
+    assert "robot.yaml:" in said
+    assert "arm.xml" in said
+    (folder / "arm.xml").write_text((robots / "lifter" / "arm.xml").read_text())
+    assert main(["check", str(folder)]) == 0, capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -12,16 +12,20 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from quartet_simulation.errors import SimulationError, UnknownNameError
+from quartet_simulation.errors import SimulationError, UnknownNameError, WorldFileError
 from quartet_simulation.worlds import FILES, WORLD_FILE, WORLDS, World, find_world
 from quartet_simulation.worlds.load import load_world
 from quartet_simulation.worlds.site_file import site_text
-from quartet_site import SiteFileError, load_site
+from quartet_site import SiteFile, SiteFileError, load_robot, load_site
+
+if TYPE_CHECKING:
+    from quartet_simulation.mobile.build import RobotBuild
 
 FAULTS = 1
 GENERATED = re.compile(r"generated:(\d{1,9})")
-SITE_FILE = "site.yaml"
+SITE_FILE, ROBOT_FILE = "site.yaml", "robot.yaml"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,7 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     new.add_argument("--like", default="flat", help=f"{', '.join(WORLDS)}, generated:SEED, or a folder")
     check = commands.add_parser("check", help="find every fault of a world")
     check.add_argument("folder", type=Path)
-    check.add_argument("--robot-file", type=Path, help="robot.yaml of the robot that works in it; default: the home's")
+    check.add_argument(
+        "--robot-file", type=Path, help="robot.yaml of the robot; default: that of the folder, or the home's"
+    )
     site = commands.add_parser("site", help="write site.yaml anew from world.yaml")
     site.add_argument("folder", type=Path)
     table = commands.add_parser("table", help="write site.yaml for a task at the table into a folder")
@@ -127,19 +133,27 @@ def _find(world: str) -> World:
 
 def _check(folder: Path, robot_file: Path | None) -> int:
     # What follows builds the world with a robot in it, which takes a second or two.
-    from quartet_simulation.mobile.build import SUMMIT
-    from quartet_simulation.mobile.file import load_build
     from quartet_simulation.world_tool.proof import unsolvable
 
-    world = load_world(folder)
-    faults = unsolvable(str(folder), build=SUMMIT if robot_file is None else load_build(robot_file))
-    site = folder / SITE_FILE
-    if site.is_file():
-        faults += _differences(site, folder)
+    build, faults = _robot_of(folder, robot_file)
+    site, faults_of_site = _site_of(folder)
+    faults += faults_of_site
+    world = None
+    try:
+        world = load_world(folder)
+    except WorldFileError as error:
+        faults.insert(0, str(error))
+    if world is not None and site is not None:
+        faults += _differences(site, world, folder)
+    if world is not None and build is not None:
+        faults += unsolvable(str(folder), build=build)
     for fault in faults:
         print(f"  {fault}", file=sys.stderr)
-    if faults:
+    if world is None or faults:
         print(f"{folder}: {len(faults)} faults", file=sys.stderr)
+        if world is None or build is None:
+            left_out = WORLD_FILE if world is None else ROBOT_FILE
+            print(f"What a robot reaches in it is proved once {left_out} has none", file=sys.stderr)
         return FAULTS
     print(
         f"{folder}: {len(world.areas)} rooms, {len(world.surfaces)} surfaces, {len(world.containers)} containers, "
@@ -148,13 +162,37 @@ def _check(folder: Path, robot_file: Path | None) -> int:
     return 0
 
 
-def _differences(site: Path, folder: Path) -> list[str]:
-    """Return which names of the world site.yaml does not have, and which of its places are not in the world."""
+def _robot_of(folder: Path, robot_file: Path | None) -> tuple[RobotBuild | None, list[str]]:
+    """Return the robot that works in a world, None for a file with faults, and these.
+
+    It is that of the folder's robot.yaml where this says how the simulation builds it, and that of the home otherwise.
+    """
+    from quartet_simulation.mobile.build import SUMMIT
+    from quartet_simulation.mobile.file import load_build
+
+    own = folder / ROBOT_FILE
     try:
-        known = load_site(site)
+        if robot_file is not None:
+            return load_build(robot_file), []
+        if not own.is_file() or load_robot(own).simulation is None:
+            return SUMMIT, []
+        return load_build(own), []
+    except (SimulationError, SiteFileError) as error:
+        return None, [str(error)]
+
+
+def _site_of(folder: Path) -> tuple[SiteFile | None, list[str]]:
+    """Return site.yaml of a folder, None where there is none or it has faults, and these."""
+    site = folder / SITE_FILE
+    try:
+        return (load_site(site), []) if site.is_file() else (None, [])
     except SiteFileError as error:
-        return [str(error)]
-    world, found = load_world(folder), []
+        return None, [str(error)]
+
+
+def _differences(known: SiteFile, world: World, folder: Path) -> list[str]:
+    """Return which names of the world site.yaml does not have, and which of its places are not in the world."""
+    site, found = folder / SITE_FILE, list[str]()
     lists = {
         "areas": (known.areas, world.areas),
         "surfaces": (known.surfaces, world.surfaces),
