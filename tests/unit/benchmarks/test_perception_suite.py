@@ -49,7 +49,11 @@ def test_a_rough_catalogue_has_sizes_off_by_a_tenth_and_no_parts() -> None:
         if a.kind != "object":
             assert b == a
             continue
-        ratios = [y / x for x, y in zip(a.appearance.size_m, b.appearance.size_m, strict=True)]
+        sizes = a.appearance.size_m
+        if a.appearance.shape == "cylinder":
+            # Nobody measures a mug with its handle.
+            sizes = (min(sizes[:2]), min(sizes[:2]), sizes[2])
+        ratios = [y / x for x, y in zip(sizes, b.appearance.size_m, strict=True)]
         assert max(abs(r - 1) for r in ratios) < SIZE_ERROR + 0.02
         assert a.appearance.shape == "box" or ratios[0] == pytest.approx(ratios[1], abs=0.02)
         assert (a.name, a.appearance.colours) == (b.name, b.appearance.colours)

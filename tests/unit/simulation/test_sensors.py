@@ -35,7 +35,10 @@ def test_the_can_is_red_and_at_its_depth_where_the_transforms_say(home):
     assert depth.shape == (480, 640)
     assert depth.dtype == np.float32
     u, v, z = project(home, "front", can)
-    patch = rgb[round(v) - 3 : round(v) + 4, round(u) - 2 : round(u) + 3].reshape(-1, 3).mean(axis=0)
+    # Its label has white on it.
+    above = [can[0], can[1], can[2] + 0.018]
+    column, row, _ = project(home, "front", above)
+    patch = rgb[round(row) - 1 : round(row) + 2, round(column) - 4 : round(column) - 1].reshape(-1, 3).mean(axis=0)
     assert patch[0] > 3 * max(patch[1], patch[2]), patch
     seen = np.median(depth[round(v) - 3 : round(v) + 4, round(u) - 2 : round(u) + 3])
     assert seen == pytest.approx(z - 0.03, abs=0.04)

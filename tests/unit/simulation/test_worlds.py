@@ -108,7 +108,7 @@ def test_site_file_says_what_the_world_is(world):
 @pytest.mark.parametrize("world", WORLDS)
 def test_a_robot_can_stand_aside_where_nobody_has_to_go(world, request):
     sim = request.getfixturevalue(world)
-    sim.reset(world, 0)
+    sim.reset(world, 3)
     site = load_site(SITES / world / "site.yaml")
     places = [place.approach for place in (*site.surfaces, *site.containers)]
     goals = [pose for pose in (*(area.entry for area in site.areas), *places) if pose is not None]
@@ -208,7 +208,7 @@ def test_scenarios(studio):
 def test_a_crowded_world_is_crowded_and_hides_things_in_part(home):
     gaps = {}
     for scenario in ("roomy", "crowded", "packed"):
-        home.reset("home", 1, scenario)
+        home.reset("home", 3, scenario)
         objects = home.truth()["objects"]
         on_counter = [n for n, thing in objects.items() if thing["on"] == "kitchen counter"]
         pairs = [(a, b) for i, a in enumerate(on_counter) for b in on_counter[i + 1 :]]
