@@ -1,4 +1,7 @@
-"""The main job with other robots by file: one carries a Panda, the arm of another is a model beside its file."""
+"""The main job with other robots by file.
+
+One carries a Panda, the arm of another is a model beside its file, and others are models of Python packages.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,19 +11,23 @@ import pytest
 from quartet_cli.commands.up import SENTENCE
 from quartet_contracts import State
 from quartet_deployment import Stack
+from support.robot_models import have_model
+
+JOINTS = {"rover": 7, "lifter": 7, "fetch": 8}
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("robot", ["rover", "lifter"])
+@pytest.mark.parametrize("robot", JOINTS)
 def test_a_robot_by_file_moves_the_can(
     robot: str,
     make_stack: Callable[..., Stack],
     truth: Callable[[Stack], dict[str, Any]],
     run: Callable[..., Any],
 ) -> None:
+    have_model(robot)
     stack = make_stack(world="home", robot=robot, seed=0)
     before = truth(stack)
-    assert len(before["robot"]["arm"]) == 7
+    assert len(before["robot"]["arm"]) == JOINTS[robot]
     assert before["objects"]["red coke can"]["on"] == "kitchen counter"
     job = run(stack, SENTENCE)
     assert job.status.state is State.SUCCEEDED, job.story()

@@ -4,6 +4,7 @@ import os
 import shutil
 import stat
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -122,7 +123,9 @@ def test_a_missing_venv_module_is_told_with_its_package(machine: Path) -> None:
     assert "the Debian package python3.11-venv is missing" in done.stderr
 
 
-def test_a_second_run_does_nothing(machine: Path) -> None:
+@pytest.fixture
+def with_uv(machine: Path) -> Path:
+    """A machine on which set-up works: its uv only notes how it was called, and fails while `broken` is there."""
     project = machine / "project"
     for folder in ("libs/a", "services/a", "mcp-servers/a", "simulation/a", "cli", "benchmarks"):
         (project / folder).mkdir(parents=True)
@@ -143,19 +146,75 @@ def test_a_second_run_does_nothing(machine: Path) -> None:
     program(
         machine,
         "fake-uv",
-        f'echo "$@" >> {machine}/uv.log; mkdir -p .venv/bin; echo exit 0 > .venv/bin/python; '
-        "cp .venv/bin/python .venv/bin/quartet; chmod +x .venv/bin/*",
+        f'echo "$@" >> {machine}/uv.log; [ ! -e {machine}/broken ] || exit 1; mkdir -p .venv/bin; '
+        "echo exit 0 > .venv/bin/python; cp .venv/bin/python .venv/bin/quartet; chmod +x .venv/bin/*",
     )
-    for name in ("cp", "touch", "chmod"):
+    for name in ("cp", "touch", "chmod", "sort"):
         os.symlink(shutil.which(name) or "", machine / "bin" / name)
-    first = run_setup(machine)
+    return machine
+
+
+def uv_calls(machine: Path) -> list[str]:
+    return (machine / "uv.log").read_text().splitlines()
+
+
+def test_a_second_run_does_nothing(with_uv: Path) -> None:
+    first = run_setup(with_uv)
     assert first.returncode == 0, first.stderr
-    second = run_setup(machine)
+    second = run_setup(with_uv)
     assert (second.returncode, second.stderr) == (0, "")
-    assert len((machine / "uv.log").read_text().splitlines()) == 1
-    (project / "uv.lock").write_text("2")
-    assert run_setup(machine).returncode == 0
-    assert len((machine / "uv.log").read_text().splitlines()) == 2
+    assert len(uv_calls(with_uv)) == 1
+    (with_uv / "project" / "uv.lock").write_text("2")
+    assert run_setup(with_uv).returncode == 0
+    assert len(uv_calls(with_uv)) == 2
+
+
+def robot_models(machine: Path, *names: str) -> subprocess.CompletedProcess[str]:
+    shutil.copy(ROOT / "scripts" / "robot-models", machine / "project" / "scripts" / "robot-models")
+    return subprocess.run(
+        ["bash", str(machine / "project" / "scripts" / "robot-models"), *names],
+        env={"PATH": str(machine / "bin"), "TMPDIR": str(machine), "HOME": str(machine)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_models_of_robots_are_installed_once_and_kept_by_later_set_ups(with_uv: Path) -> None:
+    assert run_setup(with_uv).returncode == 0
+    assert "--group" not in uv_calls(with_uv)[0]
+    first = robot_models(with_uv, "fetch")
+    assert first.returncode == 0, first.stderr
+    assert "--group fetch" in uv_calls(with_uv)[1]
+    assert robot_models(with_uv, "fetch").stderr == ""
+    assert len(uv_calls(with_uv)) == 2
+    assert robot_models(with_uv, "tiago").returncode == 0
+    (with_uv / "project" / "uv.lock").write_text("2")
+    assert run_setup(with_uv).returncode == 0
+    assert ["--group fetch --group tiago" in call for call in uv_calls(with_uv)[2:]] == [True, True]
+
+
+def test_models_that_cannot_be_installed_do_not_break_later_set_ups(with_uv: Path) -> None:
+    (with_uv / "broken").touch()
+    done = robot_models(with_uv, "fetch")
+    assert done.returncode == 3
+    assert "the models of fetch cannot be installed here" in done.stderr
+    (with_uv / "broken").unlink()
+    assert run_setup(with_uv).returncode == 0
+    assert "--group" not in uv_calls(with_uv)[-1]
+
+
+@pytest.mark.parametrize(("names", "words"), [((), "no robot is named"), (("hal",), "no models of 'hal'")])
+def test_models_that_there_are_not_are_told_with_those_that_there_are(
+    with_uv: Path, names: tuple[str, ...], words: str
+) -> None:
+    done = robot_models(with_uv, *names)
+    assert done.returncode == 2
+    assert words in done.stderr
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        groups = sorted(set(tomllib.load(file)["dependency-groups"]) - {"dev"})
+    assert done.stderr.endswith(f"valid: {' '.join(groups)}\n")
+    assert not (with_uv / "uv.log").exists()
 
 
 @pytest.mark.parametrize("variable", ["HOME", "XDG_CACHE_HOME"])

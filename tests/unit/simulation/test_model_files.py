@@ -1,8 +1,10 @@
 """Arms by model file: what MJCF and URDF describe is what moves, and what does not fit the robot file is told."""
 
+import importlib.util
 import math
 import os
 import shutil
+import tomllib
 from pathlib import Path
 
 import mujoco
@@ -11,13 +13,14 @@ import pytest
 import yaml
 
 from quartet_simulation.arm.kinematics import pose_matrix
-from quartet_simulation.described.reading import read_model
+from quartet_simulation.described.reading import INSTALLED_BY, read_model
 from quartet_simulation.errors import ModelFileError, SimulationError
 from quartet_simulation.mobile.file import bare, load_build
 from quartet_simulation.names import prefix_of
 from quartet_simulation.simulation import Simulation
 
-LIFTER = Path(__file__).resolve().parents[3] / "deploy" / "robots" / "lifter"
+ROOT = Path(__file__).resolve().parents[3]
+LIFTER = ROOT / "deploy" / "robots" / "lifter"
 DOWN = np.diag([1.0, -1.0, -1.0, 1.0])
 """A tool that points down."""
 
@@ -299,6 +302,50 @@ def test_a_model_of_an_installed_package_is_found_in_it(folder, monkeypatch):
     assert "outside of" in refused(folder)
 
 
+def on_a_base_of_its_own(folder: Path) -> Path:
+    """The lifter's column on a platform with a wheel, as one model whose foot is on the floor."""
+    edit(
+        folder / "arm.xml",
+        '<body name="column">',
+        """<body name="platform">
+             <geom name="deck" type="cylinder" pos="0 0 0.25" size="0.25 0.1"/>
+             <body name="wheel" pos="0 0.2 0.1" quat="0.7071 0.7071 0 0"><geom type="cylinder" size="0.1 0.02"/></body>
+             <body name="column" pos="0.1 0 0.37">""",
+    )
+    edit(folder / "arm.xml", "</worldbody>", "</body></worldbody>")
+    edit(folder / "robot.yaml", "position_m: [0.10, 0.0, 0.37]", "position_m: [0.0, 0.0, 0.0]")
+    return folder / "robot.yaml"
+
+
+def test_a_base_of_the_model_is_seen_in_place_of_the_box_and_its_wheels_stand_on_the_floor(folder, build):
+    own = load_build(on_a_base_of_its_own(folder))
+    assert np.allclose(own.arm.forward(np.array(own.folded)), build.arm.forward(np.array(build.folded)))
+    world = bare(own)
+    model = world.model
+    assert model.geom("body").rgba[3] == 0
+    shapes = {model.body(int(model.geom_bodyid[geom])).name: geom for geom in range(model.ngeom)}
+    solid = {name for name, geom in shapes.items() if model.geom_contype[geom]}
+    assert {"platform", "column", "base_footprint"} <= solid
+    assert "wheel" not in solid
+    assert model.geom_rgba[shapes["wheel"], 3] == 1
+    sim = Simulation("studio", 0, build=own, sensors="clean")
+    sim.step(0.1)
+    assert sim.truth()["fixed_contacts"] == []
+    sim.close()
+
+
+@pytest.mark.parametrize(("package", "command"), INSTALLED_BY.items())
+def test_a_package_that_is_missing_is_told_with_what_installs_it(folder, monkeypatch, package, command):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    edit(folder / "robot.yaml", "model: arm.xml", f"model: package:{package}/arm.xml")
+    assert f"'{package}' is not installed here; install it with {command}" in refused(folder)
+    script, robot = command.split()
+    assert (ROOT / script).is_file()
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        (locked,) = tomllib.load(file)["dependency-groups"][robot]
+    assert locked.split("==")[0].replace("-", "_") == package
+
+
 # --- what does not fit ------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("file", "before", "after", "words"),
@@ -356,6 +403,12 @@ def test_a_model_of_an_installed_package_is_found_in_it(folder, monkeypatch):
         ("robot.yaml", "joint: finger_1", "joint: thumb", ["gripper.joint", "no joint 'thumb'; valid: lift"]),
         ("robot.yaml", "joint: finger_1", "joint: twist", ["gripper.joint", "'twist' is a hinge; valid: a slide"]),
         ("robot.yaml", "joint: finger_1", "joint: lift", ["gripper.joint", "'lift' is a joint of the arm"]),
+        (
+            "robot.yaml",
+            "position_m: [0.10, 0.0, 0.37]",
+            "position_m: [0.10, 0.0, 0.1]",
+            ["simulation.arm.position_m", "z 0.1 is inside", "from its top, 0.36, or 0 for a model with its own base"],
+        ),
         ("robot.yaml", "stroke_m: 0.12", "stroke_m: 0.14", ["gripper.stroke_m: 0.14", "valid: 0.12"]),
         ("robot.yaml", "finger_offset_m: 0.14", "finger_offset_m: 0.1", ["gripper.finger_offset_m", "valid: 0.14"]),
         ("robot.yaml", "open_position: 0.06", "open_position: 0.0", ["gripper.open_position", "valid: 0.06"]),

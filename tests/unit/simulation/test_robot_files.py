@@ -13,8 +13,8 @@ from quartet_simulation.mobile.build import SUMMIT, Base, RobotBuild
 from quartet_simulation.mobile.file import bare, load_build
 from quartet_simulation.simulation import Simulation
 from quartet_site import load_robot
+from support.robot_models import ROBOTS, have_model, robots
 
-ROBOTS = Path(__file__).resolve().parents[3] / "deploy" / "robots"
 ROVER = ROBOTS / "rover" / "robot.yaml"
 SPOT = (-0.5, -0.4, 0.2)
 """A pose in the studio with nothing near."""
@@ -46,8 +46,9 @@ def run(sim, goal, limit=60.0):
         yield goal
 
 
-@pytest.mark.parametrize("name", sorted(path.parent.name for path in ROBOTS.glob("*/robot.yaml")))
+@pytest.mark.parametrize("name", robots())
 def test_the_robot_that_is_built_has_the_frames_that_its_file_names(name):
+    have_model(name)
     path = ROBOTS / name / "robot.yaml"
     file = load_robot(path)
     sim = Simulation("studio", 0, build=load_build(path), sensors="clean")

@@ -12,7 +12,7 @@ import numpy as np
 from quartet_simulation.arm.body import DAMPING_RATIO
 from quartet_simulation.described.hand import Hand
 from quartet_simulation.described.shapes import SHAPES, add_mesh, collides, colour_of
-from quartet_simulation.described.structure import MOUNT, Structure
+from quartet_simulation.described.structure import MOUNT, Structure, local_pose
 from quartet_simulation.robot.parts import GROUP, quaternion
 
 STIFFNESS_PER_INERTIA = 1000.0
@@ -27,6 +27,8 @@ PAD_FRICTION, PAD_SOLREF = (1.0, 0.005, 0.0001), (0.004, 1.0)
 """Of rubber pads, with which a thing neither slips nor creeps; at least the model's own friction."""
 MOST_FORCE = 80.0
 """Of the fingers [N], until the gripper's driver sets it."""
+OFF_FLOOR_M = 0.01
+"""Shapes that stand fast on the base and reach below this are wheels and what is about them [m]."""
 SIDES = ("left", "right")
 """What the fingers are called, the one that the robot file names first."""
 _OURS = frozenset({"body", "body_top", "pedestal", "mast", "front_camera_body", "arm_camera_body"})
@@ -67,7 +69,7 @@ class Parts:
             one.gravcomp, one.explicitinertial = 1, True
             one.mass, one.inertia = float(model.body_mass[body]), model.body_inertia[body]
             one.ipos, one.iquat = model.body_ipos[body], model.body_iquat[body]
-        self._add_shapes(spec, made)
+        self._add_shapes(spec, made, pos[2])
         for joint, stiffness in zip(found.joints, self.stiffness, strict=True):
             self._add_joint(spec, made, joint, stiffness)
         self._add_fingers(spec, made)
@@ -131,7 +133,8 @@ class Parts:
         servo.forcelimited, servo.forcerange = True, [-MOST_FORCE, MOST_FORCE]
 
     # --- shapes ---------------------------------------------------------------------------------
-    def _add_shapes(self, spec: mujoco.MjSpec, made: dict[int, Any]) -> None:
+    def _add_shapes(self, spec: mujoco.MjSpec, made: dict[int, Any], height: float) -> None:
+        """Add the shapes of a model whose foot stands so high over the floor [m]."""
         model = self.found.model
         pads = {finger.pad: f"{side}_pad" for finger, side in zip(self.hand.fingers, SIDES, strict=True)}
         used, meshes = {*_OURS, *pads.values()}, dict[int, str]()
@@ -141,6 +144,8 @@ class Parts:
                 continue
             name = pads.get(geom) or _new_name(self._name_of_shape(body), used)
             used.add(name)
+            # What stands on the floor does not collide with it; the box of the base does so with all else.
+            hits = int(collides(model, geom) and not self._on_floor(geom, height))
             shape = made[body].add_geom(
                 name=name,
                 type=SHAPES[kind],
@@ -150,8 +155,8 @@ class Parts:
                 rgba=colour_of(model, geom),
                 friction=model.geom_friction[geom],
                 condim=int(model.geom_condim[geom]),
-                contype=int(collides(model, geom)),
-                conaffinity=int(collides(model, geom)),
+                contype=hits,
+                conaffinity=hits,
                 group=GROUP,
                 mass=0,
             )
@@ -164,6 +169,18 @@ class Parts:
             if geom in pads:
                 shape.condim, shape.priority, shape.solref = 4, 1, PAD_SOLREF
                 shape.friction = np.maximum(model.geom_friction[geom], PAD_FRICTION)
+
+    def _on_floor(self, geom: int, height: float) -> bool:
+        """Return whether a shape stands fast on the base and reaches down to the floor, from a foot so high [m]."""
+        found, model = self.found, self.found.model
+        body = int(model.geom_bodyid[geom])
+        if found.foot in found.links or found.carrier(body) != found.foot:
+            return False
+        pose = np.linalg.inv(found.pose(found.foot)) @ found.pose(body)
+        pose = pose @ local_pose(model.geom_pos[geom], model.geom_quat[geom])
+        centre, half = model.geom_aabb[geom, :3], model.geom_aabb[geom, 3:]
+        lowest = pose[2, :3] @ centre + pose[2, 3] - np.abs(pose[2, :3]) @ half
+        return bool(height + lowest < OFF_FLOOR_M)
 
     def _name_of_shape(self, body: int) -> str:
         """Return what the shapes of a body are called: those of the hand as with every arm of the simulation."""

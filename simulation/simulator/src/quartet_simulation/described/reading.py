@@ -19,6 +19,8 @@ from quartet_simulation.errors import ModelFileError
 
 PACKAGE = "package:"
 """Begins a model that an installed Python package has."""
+INSTALLED_BY = {"gymnasium_robotics": "scripts/robot-models fetch", "robosuite": "scripts/robot-models tiago"}
+"""What installs the packages that robots of deploy/robots have their models from."""
 SUFFIXES = (".xml", ".mjcf", ".urdf")
 MESHES = (".stl", ".obj", ".msh")
 MOST_BYTES = 100_000_000
@@ -91,7 +93,9 @@ def _find(model: str, folder: Path) -> tuple[Path, Path]:
         raise ModelFileError(f"'{model}' is no file of a package; valid: {PACKAGE}NAME/PATH")
     spec = importlib.util.find_spec(name)
     if spec is None or not spec.submodule_search_locations:
-        raise ModelFileError(f"the Python package '{name}' is not installed here; install it beside Quartet")
+        command = INSTALLED_BY.get(name)
+        remedy = f"install it with {command}" if command else "install it beside Quartet"
+        raise ModelFileError(f"the Python package '{name}' is not installed here; {remedy}")
     root = Path(spec.submodule_search_locations[0]).resolve()
     return root, root / rest
 

@@ -89,6 +89,11 @@ class RobotBuild:
     laser_height: float = dim.LASER_HEIGHT
 
     @property
+    def brings_base(self) -> bool:
+        """Whether the arm's model has a mobile base, which is seen in place of the box that drives."""
+        return self.mount[2] == 0
+
+    @property
     def hand(self) -> GripperModel:
         """The gripper."""
         return self.kind.hand

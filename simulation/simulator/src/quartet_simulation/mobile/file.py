@@ -194,10 +194,11 @@ def _sizes(file: RobotFile, simulated: Simulated) -> Iterator[Fault]:
                 ("simulation", "arm", "position_m"),
                 f"{axis} {value:g} is not over the body; valid: {-half:g} to {half:g}",
             )
-    if z < base.height_m:
+    own_base = names_a_file(simulated.arm.model) and z == 0
+    if z < base.height_m and not own_base:
         yield (
             ("simulation", "arm", "position_m"),
-            f"z {z:g} is inside of the body; valid: from its top, {base.height_m:g}",
+            f"z {z:g} is inside of the body; valid: from its top, {base.height_m:g}, or 0 for a model with its own base",
         )
     if simulated.cameras.front.position_m[2] < base.height_m + 0.05:
         yield (

@@ -10,7 +10,7 @@ import numpy as np
 
 from quartet_simulation.mobile.build import RobotBuild
 from quartet_simulation.names import prefix_of
-from quartet_simulation.robot.parts import DARK, GREY, GROUP, LIGHT, box, capsule, quaternion
+from quartet_simulation.robot.parts import DARK, GREY, GROUP, HIDDEN, LIGHT, box, capsule, quaternion
 
 
 def add_robots(spec: mujoco.MjSpec, count: int, build: RobotBuild) -> None:
@@ -49,8 +49,9 @@ def _add_body(base: Any, build: RobotBuild) -> None:
     body = build.base
     half_length, half_width, middle = body.length / 2, body.width / 2, (body.clearance + body.height) / 2
     half_height = (body.height - body.clearance) / 2
-    box(base, "body", (0, 0, middle), (half_length, half_width, half_height), DARK, mass=body.mass)
-    box(base, "body_top", (0, 0, body.height + 0.005), (half_length - 0.03, half_width - 0.03, 0.005), LIGHT)
+    dark, light = (HIDDEN, HIDDEN) if build.brings_base else (DARK, LIGHT)
+    box(base, "body", (0, 0, middle), (half_length, half_width, half_height), dark, mass=body.mass)
+    box(base, "body_top", (0, 0, body.height + 0.005), (half_length - 0.03, half_width - 0.03, 0.005), light)
     x, y, z = build.mount
     half = (z - body.height) / 2
     if half > 0:

@@ -10,6 +10,8 @@ import mujoco
 GROUP = 2
 """Geom group of everything that belongs to the robot."""
 DARK, GREY, LIGHT, BLUE = (0.13, 0.13, 0.14, 1), (0.45, 0.46, 0.48, 1), (0.80, 0.81, 0.83, 1), (0.25, 0.42, 0.60, 1)
+HIDDEN = (0.0, 0.0, 0.0, 0.0)
+"""Colour of what collides and is not to be seen."""
 
 
 def quaternion(axis: tuple[float, float, float], angle: float) -> list[float]:
