@@ -13,7 +13,7 @@ from quartet_contracts import State
 from quartet_deployment import Stack
 from support.robot_models import have_model
 
-JOINTS = {"rover": 7, "lifter": 7, "fetch": 8}
+JOINTS = {"rover": 7, "lifter": 7, "fetch": 8, "tiago": 8}
 
 
 @pytest.mark.long

@@ -309,7 +309,7 @@ def on_a_base_of_its_own(folder: Path) -> Path:
         '<body name="column">',
         """<body name="platform">
              <geom name="deck" type="cylinder" pos="0 0 0.25" size="0.25 0.1"/>
-             <body name="wheel" pos="0 0.2 0.1" quat="0.7071 0.7071 0 0"><geom type="cylinder" size="0.1 0.02"/></body>
+             <body name="wheel_left" pos="0 0.2 0.1" quat="0.7071 0.7071 0 0"><geom type="cylinder" size="0.1 0.02"/></body>
              <body name="column" pos="0.1 0 0.37">""",
     )
     edit(folder / "arm.xml", "</worldbody>", "</body></worldbody>")
@@ -326,12 +326,121 @@ def test_a_base_of_the_model_is_seen_in_place_of_the_box_and_its_wheels_stand_on
     shapes = {model.body(int(model.geom_bodyid[geom])).name: geom for geom in range(model.ngeom)}
     solid = {name for name, geom in shapes.items() if model.geom_contype[geom]}
     assert {"platform", "column", "base_footprint"} <= solid
-    assert "wheel" not in solid
-    assert model.geom_rgba[shapes["wheel"], 3] == 1
+    assert "wheel_left" not in solid
+    assert model.geom_rgba[shapes["wheel_left"], 3] == 1
     sim = Simulation("studio", 0, build=own, sensors="clean")
     sim.step(0.1)
     assert sim.truth()["fixed_contacts"] == []
     sim.close()
+
+
+def with_a_gripper_of_its_own(folder: Path) -> Path:
+    """The lifter, its hand in a file of its own that names parts as the arm's file does and a mesh as well."""
+    arm = (folder / "arm.xml").read_text()
+    start = arm.index('<body name="hand_base"')
+    end = arm.index("</body>", arm.index("</body>", arm.index('<body name="finger_2">')) + 1) + len("</body>")
+    hand = arm[start:end].replace('<body name="hand_base" pos="0 0 0.03">', '<body name="hand_base">')
+    hand = hand.replace('<body name="finger_1">', '<geom type="mesh" mesh="shell" mass="0"/><body name="finger_1">')
+    (folder / "arm.xml").write_text(
+        arm[:start]
+        + '<geom type="mesh" mesh="shell" mass="0"/>'
+        + arm[end:].replace("</mujoco>", '<asset><mesh name="shell" file="large.obj"/></asset></mujoco>')
+    )
+    (folder / "hand.xml").write_text(f"""<mujoco><default><default class="rubber"><geom friction="1.2 0.01 0.001"/></default>
+      </default><asset><mesh name="shell" file="small.obj"/></asset>
+      <worldbody>{hand}<body name="wrist_1" pos="0 0 0.01"/></worldbody>
+      <actuator><motor joint="finger_1"/></actuator>
+      <contact><exclude body1="hand_base" body2="finger_1"/></contact></mujoco>""")
+    (folder / "small.obj").write_text(TETRAHEDRON.replace("0.1", "0.01"))
+    (folder / "large.obj").write_text(TETRAHEDRON.replace("0.1", "0.02"))
+    edit(
+        folder / "robot.yaml",
+        "  cameras:\n    front: {position_m",
+        "  gripper:\n    model: hand.xml\n    at: wrist_3\n    position_m: [0, 0, 0.03]\n  cameras:\n    front: {position_m",
+    )
+    return folder / "robot.yaml"
+
+
+def test_a_gripper_of_a_file_of_its_own_hangs_on_the_arm_as_if_it_were_of_one_file(folder, build):
+    own = load_build(with_a_gripper_of_its_own(folder))
+    joints = np.array(own.folded)
+    assert np.allclose(own.arm.forward(joints), build.arm.forward(joints))
+    assert (own.hand.stroke, own.arm.tip_m) == pytest.approx((build.hand.stroke, build.arm.tip_m))
+    assert own.arm.fingers == build.arm.fingers
+    # A name of both files, a mesh of the same name, and a pair that the gripper's model leaves out of collisions.
+    assert "gripper.wrist_1" in own.arm.palm
+    assert ("hand_base", "finger_1") in own.kind.apart
+    model = bare(own).model
+    (large, small) = (
+        np.ptp(model.mesh_vert[model.mesh_vertadr[mesh] :][: model.mesh_vertnum[mesh]], axis=0).max()
+        for body in ("wrist_3", "hand_base")
+        for geom in np.flatnonzero(model.geom_bodyid == model.body(body).id)
+        if (mesh := model.geom_dataid[geom]) >= 0
+    )
+    assert large == pytest.approx(2 * small)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("model: hand.xml", "model: paw.xml", ["simulation.gripper.model", "'paw.xml'", "No such file"]),
+        ("model: hand.xml", "model: ../hand.xml", ["simulation.gripper.model", "outside of"]),
+        ("at: wrist_3", "at: wrist_9", ["simulation.gripper.at", "no body 'wrist_9'; valid: column, carriage"]),
+        ("at: wrist_3", "at: forearm", ["'finger_1' does not hang on the last link of the arm, 'wrist_3'"]),
+        ("stroke_m: 0.12", "stroke_m: 0.14", ["gripper.stroke_m", "that of the gripper of 'hand.xml'; valid: 0.12"]),
+        ("model: arm.xml", "model: ur5", ["simulation.gripper", "'ur5' has its own"]),
+    ],
+)
+def test_a_gripper_that_does_not_fit_is_told_with_its_line_and_what_is_valid(folder, before, after, words):
+    edit(with_a_gripper_of_its_own(folder), before, after)
+    text = refused(folder)
+    assert all(word in text for word in words), text
+    assert all(int(fault.split(":")[1]) > 1 for fault in text.splitlines()[1:]), text
+
+
+def test_a_gripper_that_mujoco_cannot_use_is_told_with_its_file(folder):
+    with_a_gripper_of_its_own(folder)
+    edit(folder / "hand.xml", 'type="mesh"', 'type="glove"')
+    assert "simulation.gripper.model" in (text := refused(folder))
+    assert "hand.xml" in text
+
+
+def test_what_is_left_out_of_a_model_is_not_built(folder, build):
+    edit(
+        folder / "arm.xml",
+        '<body name="shoulder" pos="0 0 0.06">',
+        '<body name="other arm" pos="0 0.2 0"><geom size="0.05"/><body name="other hand"><geom size="0.05"/></body></body>'
+        '<body name="shoulder" pos="0 0 0.06">',
+    )
+    assert "other hand" in load_build(folder / "robot.yaml").arm.palm
+    edit(folder / "robot.yaml", "model: arm.xml", "model: arm.xml\n    without: [other arm]")
+    own = load_build(folder / "robot.yaml")
+    assert own.arm.palm == build.arm.palm
+    assert bare(own).model.nbody == bare(build).model.nbody
+
+
+def test_the_tool_frame_cannot_be_left_out(folder):
+    edit(folder / "arm.xml", '<body name="hand_base" pos', '<body name="grip" pos="0 0 0.03"/><body name="hand_base" pos')
+    edit(folder / "robot.yaml", "tool: hand_base", "tool: grip")
+    load_build(folder / "robot.yaml")
+    edit(folder / "robot.yaml", "model: arm.xml", "model: arm.xml\n    without: [grip]")
+    assert "simulation.arm.without.0: 'grip' carries the tool frame" in refused(folder)
+
+
+def test_shapes_for_collisions_are_not_drawn_where_a_body_has_others_in_a_group_of_their_own(folder):
+    before = '<geom type="box" pos="0 0 0.025" size="0.055 0.032 0.025" mass="0.5" rgba="0.13 0.13 0.14 1"/>'
+    looks = '<geom type="sphere" size="0.03" contype="0" conaffinity="0" mass="0" group="{}"/>'
+    for group, drawn in ((0, 1), (1, 0)):
+        shutil.copy(LIFTER / "arm.xml", folder / "arm.xml")
+        edit(folder / "arm.xml", before, before + looks.format(group))
+        model = bare(load_build(folder / "robot.yaml")).model
+        (box, sphere) = (
+            model.geom_rgba[geom, 3]
+            for kind in (mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_SPHERE)
+            for geom in np.flatnonzero(model.geom_bodyid == model.body("hand_base").id)
+            if model.geom_type[geom] == kind and "camera" not in model.geom(geom).name
+        )
+        assert (box, sphere) == (drawn, 1)
 
 
 @pytest.mark.parametrize(("package", "command"), INSTALLED_BY.items())
@@ -341,6 +450,7 @@ def test_a_package_that_is_missing_is_told_with_what_installs_it(folder, monkeyp
     assert f"'{package}' is not installed here; install it with {command}" in refused(folder)
     script, robot = command.split()
     assert (ROOT / script).is_file()
+    assert (ROOT / "deploy" / "robots" / robot / "robot.yaml").is_file()
     with (ROOT / "pyproject.toml").open("rb") as file:
         (locked,) = tomllib.load(file)["dependency-groups"][robot]
     assert locked.split("==")[0].replace("-", "_") == package
@@ -377,6 +487,18 @@ def test_a_package_that_is_missing_is_told_with_what_installs_it(folder, monkeyp
             "model: arm.xml",
             "model: arm.xml\n    tool: {body: hook}",
             ["simulation.arm.tool.body", "no body or site 'hook'"],
+        ),
+        (
+            "robot.yaml",
+            "model: arm.xml",
+            "model: arm.xml\n    without: [rack]",
+            ["simulation.arm.without.0", "no body 'rack'; valid: column, carriage"],
+        ),
+        (
+            "robot.yaml",
+            "model: arm.xml",
+            "model: arm.xml\n    without: [forearm]",
+            ["simulation.arm.without.0", "'forearm' carries 'elbow'; valid: bodies"],
         ),
         ("robot.yaml", "tool: hand_base", "tool: hook", ["frames.tool", "no body or site 'hook'; valid: column"]),
         (

@@ -6,7 +6,7 @@ from quartet_site._outline import distance_to_edge, inside
 from quartet_site._robot import Camera, Correction, Gripper, RobotFile
 from quartet_site._robots import RobotFiles, RobotSetup, load_robots
 from quartet_site._ros_writes import RosWrites, WritableAction, WritableService, WritableTopic
-from quartet_site._simulated import Simulated, SimulatedBase, SimulatedCamera, SimulatedTool
+from quartet_site._simulated import Simulated, SimulatedBase, SimulatedCamera, SimulatedGripper, SimulatedTool
 from quartet_site.errors import SiteError, SiteFileError, field_error
 from quartet_site.policy import ApprovalRule, Geofence, PolicyFile, ProgramRule, Workspace, Zone
 from quartet_site.site import (
@@ -42,6 +42,7 @@ __all__ = [
     "Simulated",
     "SimulatedBase",
     "SimulatedCamera",
+    "SimulatedGripper",
     "SimulatedTool",
     "SiteError",
     "SiteFile",

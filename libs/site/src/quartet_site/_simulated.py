@@ -48,8 +48,22 @@ class SimulatedArm(Section):
     """Body of a model file that stands on the base, with all that hangs on it; None: the outermost one."""
     tool: SimulatedTool | None = None
     """Where the tool frame is in a model file; None: its body or site that is called so."""
+    without: list[str] = []
+    """Bodies of a model file that are left out with all that hangs on them, such as a second arm."""
     position_m: Position = (0.27, 0.0, 0.72)
     yaw_rad: Finite = 3.141592653589793
+
+
+class SimulatedGripper(Section):
+    """A gripper in a model file of its own, and where it is on the arm of another model file."""
+
+    model: str
+    """MJCF or URDF file: a path from the folder of the robot file, or package:PACKAGE/PATH."""
+    at: str
+    """Body of the arm's model in which the gripper's model stands."""
+    position_m: Position = (0.0, 0.0, 0.0)
+    rpy_rad: Position = (0.0, 0.0, 0.0)
+    """Roll, pitch and yaw about the fixed x, y and z axis of that body, as in URDF."""
 
 
 class SimulatedCamera(Section):
@@ -76,5 +90,7 @@ class Simulated(Section):
 
     base: SimulatedBase = SimulatedBase()
     arm: SimulatedArm = SimulatedArm()
+    gripper: SimulatedGripper | None = None
+    """None: that of the arm's model."""
     cameras: SimulatedCameras = SimulatedCameras()
     laser_height_m: Annotated[float, Field(ge=0.05, le=1.5)] = 0.28

@@ -12,6 +12,7 @@ from quartet_simulation.arm.kind import ArmKind
 from quartet_simulation.arm.model import ArmModel, GripperModel
 from quartet_simulation.described.chain import Chain
 from quartet_simulation.described.hand import Hand, hand_of
+from quartet_simulation.described.joining import NoSuchBodyError, joined
 from quartet_simulation.described.parts import Parts, stiffness_of
 from quartet_simulation.described.reading import ModelFile, compiled, read_model
 from quartet_simulation.described.structure import (
@@ -20,11 +21,13 @@ from quartet_simulation.described.structure import (
     MOUNT,
     RESERVED,
     Structure,
+    listed,
     structure_of,
 )
 from quartet_simulation.errors import ModelFileError
 from quartet_site import Fault, RobotFile
 
+GRIPPER_MODEL, GRIPPER_AT = ("simulation", "gripper", "model"), ("simulation", "gripper", "at")
 TURN = 2 * np.pi
 """Range of a joint that the model does not limit, in both directions [rad]."""
 HINGE_SPEED, SLIDE_SPEED = 2.0, 0.2
@@ -43,9 +46,20 @@ def described_arm(file: RobotFile, folder: Path) -> tuple[ArmKind | None, list[F
     assert file.simulation is not None
     try:
         read = read_model(file.simulation.arm.model, folder)
-        model, data = compiled(read)
+        model = compiled(read)
     except ModelFileError as error:
         return None, [(MODEL, str(error))]
+    if (gripper := file.simulation.gripper) is not None:
+        try:
+            model = joined(read, read_model(gripper.model, folder, meshes="gripper mesh"), gripper)
+        except ModelFileError as error:
+            return None, [(GRIPPER_MODEL, str(error))]
+        except NoSuchBodyError as error:
+            text = f"the arm's model has no body '{gripper.at}'; valid: {listed(error.args)}"
+            return None, [(GRIPPER_AT, text)]
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
     found, faults = structure_of(file, model, data)
     if found is None:
         return None, faults

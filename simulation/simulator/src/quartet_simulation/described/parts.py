@@ -193,8 +193,10 @@ class Parts:
 
 
 def _new_name(body: str, used: set[str]) -> str:
+    # Those of the base's own wheels are told by how their names begin.
+    body = f"arm {body}" if body.startswith("wheel_") else body
     number, name = 1, body
-    while name in used or name.startswith("wheel_"):
+    while name in used:
         number += 1
         name = f"{body} {number}"
     return name

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
@@ -54,13 +56,15 @@ def names_a_file(model: str) -> bool:
     return model.startswith(PACKAGE) or model.lower().endswith(SUFFIXES)
 
 
-def read_model(model: str, folder: Path) -> ModelFile:
+def read_model(model: str, folder: Path, meshes: str = "mesh") -> ModelFile:
     """Return the model that a robot or world file in `folder` names: a path in it, or package:PACKAGE/PATH.
+
+    The keys of its meshes begin with `meshes`, so that two models of one scene have different ones.
 
     Raises ModelFileError: there is no such file, it is no MJCF and no URDF, or it names what it may not.
     """
     root, path = _find(model, folder)
-    reader = _Reader(root, ModelFile(path))
+    reader = _Reader(root, ModelFile(path), meshes)
     tree = reader.parse(path)
     if tree.tag == "mujoco":
         reader.mjcf(tree)
@@ -72,17 +76,27 @@ def read_model(model: str, folder: Path) -> ModelFile:
     return reader.found
 
 
-def compiled(file: ModelFile) -> tuple[mujoco.MjModel, mujoco.MjData]:
-    """Return model and data of a model file in its reference configuration. Raises ModelFileError."""
+def parsed(file: ModelFile) -> mujoco.MjSpec:
+    """Return the specification of a model file. Raises ModelFileError."""
+    with told(f"use {file.path}"):
+        return mujoco.MjSpec.from_string(file.xml, assets=file.assets)
+
+
+def compiled(file: ModelFile) -> mujoco.MjModel:
+    """Return the compiled model of a file. Raises ModelFileError."""
+    spec = parsed(file)
+    with told(f"use {file.path}"):
+        return spec.compile()
+
+
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """Turn what MuJoCo raises into a ModelFileError that says what it cannot do."""
     try:
-        model = mujoco.MjSpec.from_string(file.xml, assets=file.assets).compile()
+        yield
     except (ValueError, TypeError, RuntimeError, MemoryError, mujoco.FatalError) as error:
         reason = " ".join(str(error).split()).removeprefix("Error: ")
-        raise ModelFileError(f"MuJoCo cannot use {file.path}: {reason}") from error
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
-    mujoco.mj_comPos(model, data)
-    return model, data
+        raise ModelFileError(f"MuJoCo cannot {what}: {reason}") from error
 
 
 def _find(model: str, folder: Path) -> tuple[Path, Path]:
@@ -130,8 +144,8 @@ class _Builder(TreeBuilder):
 class _Reader:
     """Reads one model; `root` is the folder that nothing leaves."""
 
-    def __init__(self, root: Path, found: ModelFile) -> None:
-        self._root, self.found = root, found
+    def __init__(self, root: Path, found: ModelFile, meshes: str) -> None:
+        self._root, self.found, self._meshes = root, found, meshes
         self._read: set[Path] = set()
         self._bytes = 0
         self._left = MOST_ELEMENTS
@@ -170,7 +184,7 @@ class _Reader:
         """Return the key under which MuJoCo finds a mesh."""
         if path.suffix.lower() not in MESHES:
             raise ModelFileError(f"{self.found.path} has the mesh '{named}'; valid: {', '.join(MESHES)}")
-        key = f"mesh{len(self.found.assets)}{path.suffix.lower()}"
+        key = f"{self._meshes}{len(self.found.assets)}{path.suffix.lower()}"
         self.found.assets[key] = self._open(path, named)
         return key
 

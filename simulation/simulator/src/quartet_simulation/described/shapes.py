@@ -31,9 +31,15 @@ def collides(model: mujoco.MjModel, geom: int) -> bool:
 
 
 def colour_of(model: mujoco.MjModel, geom: int) -> Any:
-    """Return the RGBA in which a geom is drawn; its body's own drawn geoms hide those that are for collisions alone."""
-    material = int(model.geom_matid[geom])
-    if int(model.geom_group[geom]) >= SHOWN_GROUPS and _is_drawn(model, int(model.geom_bodyid[geom])):
+    """Return the RGBA in which a geom is drawn; its body's own drawn geoms hide those that are for collisions alone.
+
+    Those are of group 3 and above, or of group 0 where the body has others of group 1 or 2 that are only to be seen.
+    """
+    material, group = int(model.geom_matid[geom]), int(model.geom_group[geom])
+    body = int(model.geom_bodyid[geom])
+    if group >= SHOWN_GROUPS and _is_drawn(model, body):
+        return (0.0, 0.0, 0.0, 0.0)
+    if group == 0 and collides(model, geom) and _has_its_looks(model, body):
         return (0.0, 0.0, 0.0, 0.0)
     own = model.geom_rgba[geom]
     return model.mat_rgba[material] if material >= 0 and np.allclose(own, _PLAIN) else own
@@ -41,6 +47,13 @@ def colour_of(model: mujoco.MjModel, geom: int) -> Any:
 
 def _is_drawn(model: mujoco.MjModel, body: int) -> bool:
     return bool(((model.geom_bodyid == body) & (model.geom_group < SHOWN_GROUPS)).any())
+
+
+def _has_its_looks(model: mujoco.MjModel, body: int) -> bool:
+    """Return whether a body has geoms in a group of their own that do not collide, as robosuite's models have."""
+    groups = (model.geom_group > 0) & (model.geom_group < SHOWN_GROUPS)
+    solid = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    return bool(((model.geom_bodyid == body) & groups & ~solid).any())
 
 
 def vertices_of(model: mujoco.MjModel, mesh: int) -> np.ndarray:

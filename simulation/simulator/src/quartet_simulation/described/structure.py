@@ -22,7 +22,7 @@ RESERVED_JOINTS = frozenset({"base_x", "base_y", "base_yaw"})
 SHOWN = 24
 """As many names a message lists."""
 FOOT, TOOL, MODEL = ("simulation", "arm", "foot"), ("simulation", "arm", "tool", "body"), ("simulation", "arm", "model")
-FINGER = ("gripper", "joint")
+FINGER, WITHOUT = ("gripper", "joint"), ("simulation", "arm", "without")
 _MOVES = frozenset({int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE)})
 
 
@@ -42,6 +42,8 @@ class Structure:
     """Pose of the tool frame in the last link, 4x4 [m]."""
     tool_body: int | None
     """Body that is the tool frame, None where one is added."""
+    left_out: frozenset[int]
+    """Bodies that are not used, nor what hangs on them."""
 
     @property
     def links(self) -> tuple[int, ...]:
@@ -50,8 +52,9 @@ class Structure:
 
     @property
     def bodies(self) -> tuple[int, ...]:
-        """The foot and all that hangs on it, parents first."""
-        return tuple(body for body in range(1, self.model.nbody) if self.foot in _above(self.model, body))
+        """The foot and all that hangs on it and is used, parents first."""
+        above = {body: _above(self.model, body) for body in range(1, self.model.nbody)}
+        return tuple(body for body in above if self.foot in above[body] and self.left_out.isdisjoint(above[body]))
 
     def carrier(self, body: int) -> int:
         """Return the nearest body, itself or above it, that a joint in use moves; the foot where there is none."""
@@ -90,7 +93,29 @@ def structure_of(file: RobotFile, model: mujoco.MjModel, data: mujoco.MjData) ->
             faults.append((FINGER, fault))
     if placed is None or pair is None or faults:
         return None, faults
-    return Structure(model, data, foot, tuple(joints), pair, *placed), []
+    left_out, faults = _left_out(names, file.simulation.arm.without, [*joints, *pair], placed[1])
+    if faults:
+        return None, faults
+    return Structure(model, data, foot, tuple(joints), pair, *placed, left_out), []
+
+
+def _left_out(
+    names: _Names, wanted: list[str], joints: list[int], tool: int | None
+) -> tuple[frozenset[int], list[Fault]]:
+    """Return the bodies that are left out, without what hangs on them, and why others cannot be."""
+    model, bodies, faults = names.model, set[int](), list[Fault]()
+    for number, name in enumerate(wanted):
+        body = names.find(mujoco.mjtObj.mjOBJ_BODY, name)
+        carried = [joint for joint in joints if body in _above(model, int(model.jnt_bodyid[joint]))]
+        if body is None:
+            faults.append(((*WITHOUT, number), f"the model has no body '{name}'; valid: {names.bodies()}"))
+        elif carried or (tool is not None and body in _above(model, tool)):
+            what = f"'{model.joint(carried[0]).name}'" if carried else "the tool frame"
+            text = f"'{name}' carries {what}; valid: bodies that carry neither a joint in use nor the tool frame"
+            faults.append(((*WITHOUT, number), text))
+        else:
+            bodies.add(body)
+    return frozenset(bodies), faults
 
 
 def _chain(names: _Names, wanted: list[str]) -> tuple[list[int], list[Fault]]:

@@ -58,12 +58,14 @@ def _arm(file: RobotFile, folder: Path) -> tuple[ArmKind | None, list[Fault]]:
     model = simulated.arm.model
     if names_a_file(model):
         return described_arm(file, folder)
-    further = [name for name in ("foot", "tool") if getattr(simulated.arm, name) is not None]
+    further = [("simulation", "arm", name) for name in ("foot", "tool", "without") if getattr(simulated.arm, name)]
+    if simulated.gripper is not None:
+        further.append(("simulation", "gripper"))
     if model in ARMS and not further:
         return ARMS[model], []
     if model in ARMS:
         text = f"the model '{model}' has its own; leave it out, which is for model files"
-        return None, [(("simulation", "arm", name), text) for name in further]
+        return None, [(place, text) for place in further]
     files = f"a file ({', '.join(SUFFIXES)}) beside this one, {PACKAGE}NAME/PATH"
     text = f"there is no model '{model}'; valid: {', '.join(sorted(ARMS))}, {files}"
     return None, [(("simulation", "arm", "model"), text)]
@@ -147,7 +149,8 @@ def _model(file: RobotFile) -> str:
 
 
 def _gripper(file: RobotFile, kind: ArmKind) -> Iterator[Fault]:
-    gripper = file.gripper
+    gripper, own = file.gripper, file.simulation.gripper if file.simulation is not None else None
+    whose = f"the arm '{_model(file)}'" if own is None else f"'{own.model}'"
     sizes = {
         "stroke_m": kind.hand.stroke,
         "finger_offset_m": kind.arm.tip_m,
@@ -158,7 +161,7 @@ def _gripper(file: RobotFile, kind: ArmKind) -> Iterator[Fault]:
         if abs((value := getattr(gripper, field)) - valid) > SAME_M:
             yield (
                 ("gripper", field),
-                f"{value:g} is not that of the gripper of the arm '{_model(file)}'; valid: {valid:.4g}",
+                f"{value:g} is not that of the gripper of {whose}; valid: {valid:.4g}",
             )
 
 

@@ -153,7 +153,10 @@ class FixedModels:
 
 def _fixed_model(name: str, folder: Path) -> FixedModel:
     file = read_model(name, folder)
-    model, data = compiled(file)
+    model = compiled(file)
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
     _refuse_what_moves(file.path, model)
     if not (np.isfinite(data.geom_xpos).all() and (np.abs(data.geom_xpos) < FARTHEST).all()):
         raise ModelFileError(f"{file.path} has parts farther than {FARTHEST:.0f} m from its origin; move them nearer")
