@@ -24,7 +24,7 @@ def package_of(robot: str) -> str | None:
 
 
 def robots() -> list[Any]:
-    """Return the name of each robot as a parameter of a test; those that need a package are tested by `make test-long`."""
+    """Return each robot's name as a parameter of a test; `make test-long` tests those that need a package."""
     names = sorted(path.parent.name for path in ROBOTS.glob("*/robot.yaml"))
     return [pytest.param(name, marks=[pytest.mark.long] if package_of(name) else []) for name in names]
 

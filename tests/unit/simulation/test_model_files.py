@@ -309,7 +309,7 @@ def on_a_base_of_its_own(folder: Path) -> Path:
         '<body name="column">',
         """<body name="platform">
              <geom name="deck" type="cylinder" pos="0 0 0.25" size="0.25 0.1"/>
-             <body name="wheel_left" pos="0 0.2 0.1" quat="0.7071 0.7071 0 0"><geom type="cylinder" size="0.1 0.02"/></body>
+             <body name="wheel_left" pos="0 0.2 0.1" euler="1.5708 0 0"><geom type="cylinder" size="0.1 0.02"/></body>
              <body name="column" pos="0.1 0 0.37">""",
     )
     edit(folder / "arm.xml", "</worldbody>", "</body></worldbody>")
@@ -346,7 +346,9 @@ def with_a_gripper_of_its_own(folder: Path) -> Path:
         + '<geom type="mesh" mesh="shell" mass="0"/>'
         + arm[end:].replace("</mujoco>", '<asset><mesh name="shell" file="large.obj"/></asset></mujoco>')
     )
-    (folder / "hand.xml").write_text(f"""<mujoco><default><default class="rubber"><geom friction="1.2 0.01 0.001"/></default>
+    (
+        folder / "hand.xml"
+    ).write_text(f"""<mujoco><default><default class="rubber"><geom friction="1.2 0.01 0.001"/></default>
       </default><asset><mesh name="shell" file="small.obj"/></asset>
       <worldbody>{hand}<body name="wrist_1" pos="0 0 0.01"/></worldbody>
       <actuator><motor joint="finger_1"/></actuator>
@@ -356,7 +358,8 @@ def with_a_gripper_of_its_own(folder: Path) -> Path:
     edit(
         folder / "robot.yaml",
         "  cameras:\n    front: {position_m",
-        "  gripper:\n    model: hand.xml\n    at: wrist_3\n    position_m: [0, 0, 0.03]\n  cameras:\n    front: {position_m",
+        "  gripper:\n    model: hand.xml\n    at: wrist_3\n    position_m: [0, 0, 0.03]\n"
+        "  cameras:\n    front: {position_m",
     )
     return folder / "robot.yaml"
 
@@ -409,7 +412,8 @@ def test_what_is_left_out_of_a_model_is_not_built(folder, build):
     edit(
         folder / "arm.xml",
         '<body name="shoulder" pos="0 0 0.06">',
-        '<body name="other arm" pos="0 0.2 0"><geom size="0.05"/><body name="other hand"><geom size="0.05"/></body></body>'
+        '<body name="other arm" pos="0 0.2 0"><geom size="0.05"/><body name="other hand"><geom size="0.05"/></body>'
+        "</body>"
         '<body name="shoulder" pos="0 0 0.06">',
     )
     assert "other hand" in load_build(folder / "robot.yaml").arm.palm
@@ -420,7 +424,9 @@ def test_what_is_left_out_of_a_model_is_not_built(folder, build):
 
 
 def test_the_tool_frame_cannot_be_left_out(folder):
-    edit(folder / "arm.xml", '<body name="hand_base" pos', '<body name="grip" pos="0 0 0.03"/><body name="hand_base" pos')
+    edit(
+        folder / "arm.xml", '<body name="hand_base" pos', '<body name="grip" pos="0 0 0.03"/><body name="hand_base" pos'
+    )
     edit(folder / "robot.yaml", "tool: hand_base", "tool: grip")
     load_build(folder / "robot.yaml")
     edit(folder / "robot.yaml", "model: arm.xml", "model: arm.xml\n    without: [grip]")
@@ -529,7 +535,7 @@ def test_a_package_that_is_missing_is_told_with_what_installs_it(folder, monkeyp
             "robot.yaml",
             "position_m: [0.10, 0.0, 0.37]",
             "position_m: [0.10, 0.0, 0.1]",
-            ["simulation.arm.position_m", "z 0.1 is inside", "from its top, 0.36, or 0 for a model with its own base"],
+            ["simulation.arm.position_m", "z 0.1 is inside", "from its top, 0.36, or 0 for a model with a base"],
         ),
         ("robot.yaml", "stroke_m: 0.12", "stroke_m: 0.14", ["gripper.stroke_m: 0.14", "valid: 0.12"]),
         ("robot.yaml", "finger_offset_m: 0.14", "finger_offset_m: 0.1", ["gripper.finger_offset_m", "valid: 0.14"]),

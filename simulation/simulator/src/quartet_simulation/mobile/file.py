@@ -58,7 +58,9 @@ def _arm(file: RobotFile, folder: Path) -> tuple[ArmKind | None, list[Fault]]:
     model = simulated.arm.model
     if names_a_file(model):
         return described_arm(file, folder)
-    further = [("simulation", "arm", name) for name in ("foot", "tool", "without") if getattr(simulated.arm, name)]
+    further: list[tuple[str, ...]] = [
+        ("simulation", "arm", name) for name in ("foot", "tool", "without") if getattr(simulated.arm, name)
+    ]
     if simulated.gripper is not None:
         further.append(("simulation", "gripper"))
     if model in ARMS and not further:
@@ -201,7 +203,7 @@ def _sizes(file: RobotFile, simulated: Simulated) -> Iterator[Fault]:
     if z < base.height_m and not own_base:
         yield (
             ("simulation", "arm", "position_m"),
-            f"z {z:g} is inside of the body; valid: from its top, {base.height_m:g}, or 0 for a model with its own base",
+            f"z {z:g} is inside of the body; valid: from its top, {base.height_m:g}, or 0 for a model with a base",
         )
     if simulated.cameras.front.position_m[2] < base.height_m + 0.05:
         yield (
