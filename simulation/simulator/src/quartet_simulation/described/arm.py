@@ -14,7 +14,7 @@ from quartet_simulation.described.chain import Chain
 from quartet_simulation.described.hand import Hand, hand_of
 from quartet_simulation.described.joining import NoSuchBodyError, joined
 from quartet_simulation.described.parts import Parts, stiffness_of
-from quartet_simulation.described.reading import ModelFile, compiled, read_model
+from quartet_simulation.described.reading import ModelFile, compiled, read_model, reference_of
 from quartet_simulation.described.structure import (
     BASE,
     MODEL,
@@ -51,16 +51,13 @@ def described_arm(file: RobotFile, folder: Path) -> tuple[ArmKind | None, list[F
         return None, [(MODEL, str(error))]
     if (gripper := file.simulation.gripper) is not None:
         try:
-            model = joined(read, read_model(gripper.model, folder, meshes="gripper mesh"), gripper)
+            model = joined(read, read_model(gripper.model, folder), gripper)
         except ModelFileError as error:
             return None, [(GRIPPER_MODEL, str(error))]
         except NoSuchBodyError as error:
             text = f"the arm's model has no body '{gripper.at}'; valid: {listed(error.args)}"
             return None, [(GRIPPER_AT, text)]
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
-    mujoco.mj_comPos(model, data)
-    found, faults = structure_of(file, model, data)
+    found, faults = structure_of(file, model, reference_of(model))
     if found is None:
         return None, faults
     hand, faults = hand_of(file, found)

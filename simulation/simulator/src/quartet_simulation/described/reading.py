@@ -56,15 +56,13 @@ def names_a_file(model: str) -> bool:
     return model.startswith(PACKAGE) or model.lower().endswith(SUFFIXES)
 
 
-def read_model(model: str, folder: Path, meshes: str = "mesh") -> ModelFile:
+def read_model(model: str, folder: Path) -> ModelFile:
     """Return the model that a robot or world file in `folder` names: a path in it, or package:PACKAGE/PATH.
-
-    The keys of its meshes begin with `meshes`, so that two models of one scene have different ones.
 
     Raises ModelFileError: there is no such file, it is no MJCF and no URDF, or it names what it may not.
     """
     root, path = _find(model, folder)
-    reader = _Reader(root, ModelFile(path), meshes)
+    reader = _Reader(root, ModelFile(path))
     tree = reader.parse(path)
     if tree.tag == "mujoco":
         reader.mjcf(tree)
@@ -87,6 +85,14 @@ def compiled(file: ModelFile) -> mujoco.MjModel:
     spec = parsed(file)
     with told(f"use {file.path}"):
         return spec.compile()
+
+
+def reference_of(model: mujoco.MjModel) -> mujoco.MjData:
+    """Return the data of a model in its reference configuration."""
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    return data
 
 
 @contextmanager
@@ -144,8 +150,8 @@ class _Builder(TreeBuilder):
 class _Reader:
     """Reads one model; `root` is the folder that nothing leaves."""
 
-    def __init__(self, root: Path, found: ModelFile, meshes: str) -> None:
-        self._root, self.found, self._meshes = root, found, meshes
+    def __init__(self, root: Path, found: ModelFile) -> None:
+        self._root, self.found = root, found
         self._read: set[Path] = set()
         self._bytes = 0
         self._left = MOST_ELEMENTS
@@ -184,7 +190,7 @@ class _Reader:
         """Return the key under which MuJoCo finds a mesh."""
         if path.suffix.lower() not in MESHES:
             raise ModelFileError(f"{self.found.path} has the mesh '{named}'; valid: {', '.join(MESHES)}")
-        key = f"{self._meshes}{len(self.found.assets)}{path.suffix.lower()}"
+        key = f"mesh{len(self.found.assets)}{path.suffix.lower()}"
         self.found.assets[key] = self._open(path, named)
         return key
 
