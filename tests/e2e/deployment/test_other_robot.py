@@ -16,6 +16,8 @@ from support.robot_models import have_model
 JOINTS = {"rover": 7, "lifter": 7, "fetch": 8, "tiago": 8}
 
 
+# A model may have to be downloaded first.
+@pytest.mark.timeout(600)
 @pytest.mark.long
 @pytest.mark.parametrize("robot", JOINTS)
 def test_a_robot_by_file_moves_the_can(
