@@ -51,7 +51,10 @@ def described_arm(file: RobotFile, folder: Path) -> tuple[ArmKind | None, list[F
         return None, [(MODEL, str(error))]
     if (gripper := file.simulation.gripper) is not None:
         try:
-            model = joined(read, read_model(gripper.model, folder), gripper)
+            hand_file = read_model(gripper.model, folder)
+            model = joined(read, hand_file, gripper)
+            # It may have a joint of the wrist.
+            read.speeds = {**hand_file.speeds, **read.speeds}
         except ModelFileError as error:
             return None, [(GRIPPER_MODEL, str(error))]
         except NoSuchBodyError as error:
