@@ -22,12 +22,14 @@ from quartet_simulation.episode import Episode
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.events import Events
 from quartet_simulation.goal import Goal
-from quartet_simulation.mobile.build import SUMMIT, RobotBuild
+from quartet_simulation.mobile.build import OPTICAL, SUMMIT, RobotBuild
 from quartet_simulation.navigation.behaviours import Spin, Straight
 from quartet_simulation.navigation.costmap import (
     Costmap,
 )
 from quartet_simulation.navigation.driver import BaseDriver
+from quartet_simulation.navigation.footprint import Footprint
+from quartet_simulation.navigation.local_costmap import NEAR_M, LocalCostmap
 from quartet_simulation.navigation.navigate import Navigate
 from quartet_simulation.navigation.obstacle_layer import ObstacleLayer
 from quartet_simulation.navigation.planner import PathPlanner
@@ -37,6 +39,8 @@ from quartet_simulation.robot import MOST_ROBOTS
 from quartet_simulation.sensors import frames, laser
 from quartet_simulation.sensors.calibration import BodyState, CameraMounts, draw_calibration, exact, measured_joints
 from quartet_simulation.sensors.cameras import Cameras
+from quartet_simulation.sensors.depth_rays import DepthRays
+from quartet_simulation.sensors.frame_tree import FrameTree
 from quartet_simulation.sensors.levels import DEFAULT_LEVEL, find_level
 from quartet_simulation.sensors.localisation import Localisation
 from quartet_simulation.truth import describe, describe_object, distances_of_hand
@@ -131,14 +135,31 @@ class Simulation(ArmSimulation):
         self._base_checks = CollisionWorld(self.arm, self._planning_model, "base", prefix)
         self._mounts, self._known = CameraMounts(self._physics), BodyState(self._physics)
         self._mounted = frames.static(self._physics)
+        held, rays = self._physics.held_object, DepthRays(self._physics, host._level.depth)
+        local = LocalCostmap(
+            self._costmap,
+            lambda: self._localisation,
+            lambda: laser.scan(self._physics, self.seed + number, NEAR_M),
+            self._robot_build.laser_height,
+            rays,
+            lambda: rays.measure(self.seed + number, held()),
+            self._front_camera,
+            lambda: self.time,
+        )
         self._base = BaseDriver(
             self._physics,
             lambda: self._localisation,
             self._costmap,
+            local,
+            Footprint(self._physics, self._body, held),
             self._base_checks,
-            self._physics.held_object,
+            held,
             self._obstacles.unseen,
         )
+
+    def _front_camera(self) -> np.ndarray:
+        """Return the optical frame of the front camera in base_footprint, as the robot knows it, 4x4."""
+        return FrameTree(self.static_transforms()).between(self.arm.base, OPTICAL["front"])
 
     def reset(self, world: str | None = None, seed: int = 0, scenario: str | None = None) -> None:
         """Begin a new episode for all robots.
@@ -321,6 +342,7 @@ class Simulation(ArmSimulation):
     def clear_costmaps(self) -> None:
         """Forget marked obstacles of the costmaps; what the sensors see is marked again."""
         self._costmap.clear()
+        self._base.forget_surroundings()
         self._obstacles.look()
 
     # --- sensors ----------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import numpy as np
 
 from quartet_simulation.names import body_name
 from quartet_simulation.navigation.costmap import (
+    LEAF,
     LEAF_MARK,
     LEAF_MARKS,
     OTHER_ROBOT,
@@ -151,7 +152,7 @@ class ObstacleLayer:
             for number, (px, py) in enumerate(np.linspace(*corners, LEAF_MARKS)):
                 near = math.dist((x, y), (px, py)) <= LASER_RANGE_M
                 if near and laser.first_hit(self._physics, px, py)[1] == body:
-                    seen[f"leaf:{door}:{number}"] = (float(px), float(py), LEAF_MARK)
+                    seen[f"{LEAF}{door}:{number}"] = (float(px), float(py), LEAF_MARK)
 
     def _look_for_people(self, seen: dict[str, tuple[float, float, float]], gone: set[str]) -> None:
         """Mark people whom the laser meets; who is not seen any more where they were marked is unmarked."""
