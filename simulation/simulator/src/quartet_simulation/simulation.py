@@ -364,8 +364,9 @@ class Simulation(ArmSimulation):
         return laser.scan(self._physics, self.seed + self._physics.number)
 
     def odometry(self) -> dict[str, Any]:
-        """Return pose (x, y, yaw) in odom and twist (vx, vy, wz) in base_footprint, with drift."""
-        return {"pose": self._localisation.odom(), "twist": self._physics.base_twist()}
+        """Return pose (x, y, yaw) in odom and twist (vx, vy, wz) in base_footprint, with drift and noise."""
+        twist = self._localisation.twist(self._physics.base_twist(), self.time)
+        return {"pose": self._localisation.odom(), "twist": twist}
 
     def estimated_pose(self) -> tuple[float, float, float]:
         """Return base_footprint in map as localisation has it (x, y, yaw)."""

@@ -171,7 +171,7 @@ class BaseDriver:
 
     def standing(self) -> bool:
         """Return whether the base is measured to be at rest."""
-        vx, vy, wz = self.physics.base_twist()
+        vx, vy, wz = self._localisation().twist(self.physics.base_twist(), self.physics.time)
         return math.hypot(vx, vy) < STOPPED[0] and abs(wz) < STOPPED[1]
 
     def blocked_along(self, way: Sequence[Pose]) -> bool:
