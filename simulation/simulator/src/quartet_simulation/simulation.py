@@ -31,18 +31,26 @@ from quartet_simulation.navigation.driver import BaseDriver
 from quartet_simulation.navigation.footprint import Footprint
 from quartet_simulation.navigation.local_costmap import NEAR_M, LocalCostmap
 from quartet_simulation.navigation.navigate import Navigate
-from quartet_simulation.navigation.obstacle_layer import ObstacleLayer
+from quartet_simulation.navigation.obstacle_layer import ObstacleLayer, Sensor
 from quartet_simulation.navigation.planner import PathPlanner
 from quartet_simulation.people import People
 from quartet_simulation.physics import Physics
 from quartet_simulation.robot import MOST_ROBOTS
 from quartet_simulation.sensors import frames, laser
-from quartet_simulation.sensors.calibration import BodyState, CameraMounts, draw_calibration, exact, measured_joints
+from quartet_simulation.sensors.calibration import (
+    LIMIT,
+    BodyState,
+    CameraMounts,
+    draw_calibration,
+    exact,
+    measured_joints,
+)
 from quartet_simulation.sensors.cameras import Cameras
-from quartet_simulation.sensors.depth_rays import DepthRays
+from quartet_simulation.sensors.depth_rays import DepthRays, depth_error
 from quartet_simulation.sensors.frame_tree import FrameTree
 from quartet_simulation.sensors.levels import DEFAULT_LEVEL, find_level
 from quartet_simulation.sensors.localisation import Localisation
+from quartet_simulation.sensors.noise import generator
 from quartet_simulation.truth import describe, describe_object, distances_of_hand
 from quartet_simulation.worlds import find_world
 from quartet_simulation.worlds.compile import make_spec
@@ -128,6 +136,9 @@ class Simulation(ArmSimulation):
         self._obstacles = ObstacleLayer(
             self._physics,
             self._costmap,
+            self._measured_point,
+            self.estimated_pose,
+            lambda: self._localisation.odom(),
             lambda name: host._episode.radius(name),
             lambda: host._episode.closed,
             lambda: [robot._physics for robot in host.robots if robot is not self],
@@ -136,13 +147,16 @@ class Simulation(ArmSimulation):
         self._mounts, self._known = CameraMounts(self._physics), BodyState(self._physics)
         self._mounted = frames.static(self._physics)
         held, rays = self._physics.held_object, DepthRays(self._physics, host._level.depth)
+        calibration = host._level.calibration
         local = LocalCostmap(
             self._costmap,
             lambda: self._localisation,
             lambda: laser.scan(self._physics, self.seed + number, NEAR_M),
             self._robot_build.laser_height,
             rays,
+            0.0 if calibration is None else LIMIT * calibration.camera_rad,
             lambda: rays.measure(self.seed + number, held()),
+            self._obstacles.things,
             self._front_camera,
             lambda: self.time,
         )
@@ -154,8 +168,19 @@ class Simulation(ArmSimulation):
             Footprint(self._physics, self._body, held),
             self._base_checks,
             held,
-            self._obstacles.unseen,
+            self._obstacles.known,
         )
+
+    def _measured_point(self, sensor: Sensor, point: np.ndarray, reading: str) -> np.ndarray:
+        """Return where the laser or the front camera has a point of base_footprint (3,) [m]."""
+        unit = float(generator(self.seed + self._physics.number, f"mark {reading}", self.time).normal())
+        if sensor == "laser":
+            return point * (1 + unit * laser.NOISE / max(math.hypot(*point[:2]), laser.NOISE))
+        x, y, yaw = self._physics.base_pose()
+        to_map = pose_matrix((x, y, 0.0), (0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)))
+        ahead = np.linalg.inv(np.linalg.inv(to_map) @ frames.optical_pose(self._physics, "front")) @ [*point, 1.0]
+        ahead[:3] *= 1 + unit * depth_error(self._host._level.depth, float(ahead[2])) / float(ahead[2])
+        return (self._front_camera() @ ahead)[:3]
 
     def _front_camera(self) -> np.ndarray:
         """Return the optical frame of the front camera in base_footprint, as the robot knows it, 4x4."""
@@ -219,6 +244,7 @@ class Simulation(ArmSimulation):
 
     def _localise(self) -> None:
         seed, level = self.seed + self._physics.number, self._host._level.localisation
+        self._obstacles.begin_odom()
         self._localisation = Localisation(seed, self._physics.base_pose(), level)
 
     # --- time ---------------------------------------------------------------------------------------

@@ -38,8 +38,6 @@ REACH = 0.60
 ROUNDING = 1e-4
 NEAREST = -0.010
 """A robot that has come so much nearer to something than it may be [m] does not go along it any more, but away."""
-ELSEWHERE = 1000.0
-"""How far away another robot or a person is put whom this one does not see [m]."""
 FORESEEN = 0.05
 """Time between two poses of a motion that is looked at beforehand [s]."""
 
@@ -96,7 +94,7 @@ class BaseDriver:
         footprint: Footprint,
         checks: CollisionWorld,
         held: Callable[[], str | None],
-        out_of_sight: Callable[[], Sequence[int]] = tuple,
+        known: Callable[[], np.ndarray],
     ) -> None:
         self.physics = physics
         self.base = physics.build.base
@@ -107,7 +105,7 @@ class BaseDriver:
         self._local, self._footprint = local, footprint
         self._checks = checks
         self._held = held
-        self._out_of_sight = out_of_sight
+        self._known = known
         self._behaviour: Behaviour | None = None
         self._goal: Goal | None = None
         self._path = np.empty((0, 2))
@@ -198,7 +196,7 @@ class BaseDriver:
         slack = np.full(len(around.mapped), -MAP_SLACK)
         return [
             _Obstacles(self._footprint.distances, around.seen, kept, FEWEST),
-            _Obstacles(self._footprint.distances_from_body, around.marked, np.zeros(len(around.marked)), 1),
+            _Obstacles(self._footprint.distances_from_body, around.marked, np.full(len(around.marked), BASE_MARGIN), 1),
             _Obstacles(self._footprint.distances_from_body, around.mapped, slack, 1),
         ]
 
@@ -213,10 +211,7 @@ class BaseDriver:
 
     def pose_is_free(self, pose: Pose) -> bool:
         """Would the robot, its arm as it is now, stand free at `pose` in map, as far as it sees?"""
-        known = self.physics.data.qpos.copy()
-        for along_x in self._out_of_sight():
-            known[along_x] += ELSEWHERE
-        self._checks.load(known)
+        self._checks.load(self._known())
         self._checks.attach(self._held())
         self._checks.set_base(*pose)
         return not self._checks.colliding()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import ndimage
 
-from quartet_simulation.navigation.costmap import LEAF, OTHER_ROBOT, PERSON, RESOLUTION, Costmap
+from quartet_simulation.navigation.costmap import RESOLUTION, Costmap
 from quartet_simulation.sensors.depth_rays import COLUMNS, ROWS, DepthRays
 from quartet_simulation.sensors.localisation import Localisation, Pose, compose, inverse
 
@@ -24,9 +24,8 @@ NEAR_M = 1.2
 """What is farther from the robot's middle than this, it does not meet before the next look [m]."""
 CAMERA_RANGE_M = 2.0
 """What the camera shows beyond this is not marked [m]."""
-FLOOR_M, FLOOR_SHARE = 0.03, 0.03
-"""What the camera shows below this height is the floor: at no distance, and more for each metre of distance [m]. With
-`harsh` sensors the depth errs by 2 cm at 2 m and the camera is tilted by up to 1.4 degrees, which is 5 cm there."""
+FLOOR_M = 0.015
+"""Up to this height, and what its tilt and three errors of its depth make of it, the camera shows the floor [m]."""
 VOXEL_M = 0.03
 """Of points within one voxel the newest is kept [m]."""
 GONE_M = 0.06
@@ -38,8 +37,6 @@ LOW_M = 0.25
 """What is lower than this stands still: nobody is so small [m]."""
 MAPPED_WITHIN_M = 0.15
 """What is so near to something on the static map is that [m]: localisation errs by less."""
-NO_THINGS = (OTHER_ROBOT, PERSON, LEAF)
-"""How the keys of marks begin that are no things on the floor."""
 ROUND = [(math.cos(angle), math.sin(angle)) for angle in np.linspace(0, 2 * math.pi, 12, endpoint=False)]
 """Directions in which points of an outline lie."""
 HEIGHTS = np.arange(0.34, COLUMN_TOP_M, COLUMN_STEP_M)
@@ -75,7 +72,9 @@ class LocalCostmap:
         scan: its laser, see sensors/laser.py.
         laser_height: above the floor [m].
         rays: its front camera.
+        tilt: by which the front camera may be off [rad].
         picture: depth of `rays` now.
+        things: x, y and radius in odom of the things on the floor that were seen [m].
         mounting: optical frame of the front camera in base_footprint, as the robot knows it, 4x4.
         clock: world time [s].
     """
@@ -87,14 +86,18 @@ class LocalCostmap:
         scan: Callable[[], dict[str, np.ndarray]],
         laser_height: float,
         rays: DepthRays,
+        tilt: float,
         picture: Callable[[], np.ndarray],
+        things: Callable[[], list[tuple[float, float, float]]],
         mounting: Callable[[], np.ndarray],
         clock: Callable[[], float],
     ) -> None:
         self._costmap, self._localisation, self._clock = costmap, localisation, clock
         self._scan, self._laser_height = scan, laser_height
-        self._rays, self._picture, self._mounting = rays, picture, mounting
-        border = costmap.static & ~ndimage.binary_erosion(costmap.static, border_value=1)
+        self._rays, self._tilt, self._picture, self._mounting = rays, tilt, picture, mounting
+        inner = np.asarray(ndimage.binary_erosion(costmap.static, border_value=1), dtype=bool)
+        border = costmap.static & ~inner
+        self._things = things
         self._border = np.array([costmap.point(row, column) for row, column in np.argwhere(border)]).reshape(-1, 2)
         self._from_static = np.asarray(ndimage.distance_transform_edt(~costmap.static)) * RESOLUTION
         self.clear()
@@ -140,11 +143,9 @@ class LocalCostmap:
         may_move = (seen[:, 2] > LOW_M) & (self._from_map(_moved(seen, to_map)) > MAPPED_WITHIN_M)
         near = np.abs(self._border - estimate[:2]).max(axis=1, initial=0.0) < NEAR_M
         to_odom = inverse(to_map)
-        marked = [mark for key, mark in self._costmap.marks.items() if not key.startswith(NO_THINGS)]
-        outlines = np.array([(x + radius * u, y + radius * v) for x, y, radius in marked for u, v in ROUND]).reshape(
-            -1, 2
-        )
-        return Surroundings(seen, may_move, _moved(outlines, to_odom), _moved(self._border[near], to_odom))
+        outlines = [(x + radius * u, y + radius * v) for x, y, radius in self._things() for u, v in ROUND]
+        marked = np.array(outlines).reshape(-1, 2)
+        return Surroundings(seen, may_move, marked, _moved(self._border[near], to_odom))
 
     def free_box(self, low: np.ndarray, high: np.ndarray) -> None:
         """Note that nothing is above the points of the laser in a box of base_footprint, from `low` to `high` (3,)."""
@@ -167,12 +168,19 @@ class LocalCostmap:
 
     def _take_picture(self, odom: Pose) -> None:
         depth, pose = self._picture(), self._mounting()
-        here = _moved(self._depth, inverse(odom))
-        kept = ~self._gone(here, depth, pose) & (np.hypot(here[:, 0], here[:, 1]) < WINDOW_M)
-        self._note_free(depth, pose, odom)
-        shown = self._rays.points(depth, pose, CAMERA_RANGE_M)
+        near = (depth > 0) & (depth < CAMERA_RANGE_M)
+        shown = self._rays.points(depth, pose, near)
         away = np.linalg.norm(shown - pose[:3, 3], axis=1)
-        shown = _moved(shown[shown[:, 2] > FLOOR_M + FLOOR_SHARE * away], odom)
+        # Of an error along the ray its share downwards counts.
+        floor = FLOOR_M + self._tilt * away + 3 * self._rays.error(away) * (pose[2, 3] - shown[:, 2]) / away
+        stands = shown[:, 2] > floor
+        # Where it sees the floor nothing stands, however low.
+        past = depth.copy()
+        past[near] = np.where(stands, depth[near], np.inf)
+        here = _moved(self._depth, inverse(odom))
+        kept = ~self._gone(here, past, pose) & (np.hypot(here[:, 0], here[:, 1]) < WINDOW_M)
+        self._note_free(past, pose, odom)
+        shown = _moved(shown[stands], odom)
         # The newest first, of which unique() keeps one a voxel.
         points = np.vstack([shown, self._depth[kept]])
         _, first = np.unique(_key(np.floor(points / VOXEL_M).astype(np.int64)), return_index=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import mujoco
 import numpy as np
@@ -18,6 +19,17 @@ COLUMNS, ROWS = 64, 48
 """Rays are 1.2 degrees apart, every tenth pixel of the picture."""
 FARTHEST_M = 3.0
 """Nothing is told apart beyond this [m]."""
+
+
+D = TypeVar("D", float, np.ndarray)
+
+
+def depth_error(level: DepthLevel | None, depth: D) -> D:
+    """Return the RMS error of a depth of the front camera [m]."""
+    if level is None:
+        return DEPTH_NOISE * depth * depth
+    stereo = STEREO["front"]
+    return level.subpixel_px / (stereo.focal_px * stereo.baseline_m) * depth * depth
 
 
 class DepthRays:
@@ -78,23 +90,20 @@ class DepthRays:
         rng = generator(seed, "front depth rays", physics.time)
         unit, chance = rng.normal(size=count), rng.random(count)
         with np.errstate(invalid="ignore"):
-            if level is None:
-                error, nearest = DEPTH_NOISE * depth * depth, RANGE["front"][0]
-            else:
-                stereo = STEREO["front"]
-                error = depth * depth * level.subpixel_px / (stereo.focal_px * stereo.baseline_m)
-                nearest = stereo.nearest_m
-            measured = np.where(np.isfinite(depth), depth + unit * error, np.inf)
+            measured = np.where(np.isfinite(depth), depth + unit * depth_error(level, depth), np.inf)
+        nearest = RANGE["front"][0] if level is None else STEREO["front"].nearest_m
         measured[(depth < nearest) | (chance < self._loss[geoms])] = 0.0
         measured[self._own(geoms, held)] = 0.0
         measured[measured > FARTHEST_M] = np.inf
         return measured.reshape(ROWS, COLUMNS)
 
-    def points(self, depth: np.ndarray, pose: np.ndarray, farthest: float) -> np.ndarray:
-        """Return the points (N, 3) of a picture that are not beyond `farthest` [m]; its optical frame is at `pose`."""
-        flat = depth.ravel()
-        good = (flat > 0) & (flat < farthest)
-        return self._ahead[good] * flat[good, None] @ pose[:3, :3].T + pose[:3, 3]
+    def error(self, depth: np.ndarray) -> np.ndarray:
+        """Return the RMS error of depths [m]."""
+        return depth_error(self._level, depth)
+
+    def points(self, depth: np.ndarray, pose: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """Return the points (N, 3) [m] of the `wanted` rays (ROWS, COLUMNS); the optical frame is at `pose`, 4x4."""
+        return self._ahead[wanted.ravel()] * depth[wanted][:, None] @ pose[:3, :3].T + pose[:3, 3]
 
     def _own(self, geoms: np.ndarray, held: str | None) -> np.ndarray:
         physics = self._physics
