@@ -1,6 +1,7 @@
 """Calibration and localisation of the levels: drawn by seed, and what the robot knows comes from what it measures."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -167,8 +168,48 @@ def test_the_pose_is_corrected_only_when_the_robot_has_moved():
 
 def test_a_jump_forgets_the_old_error():
     def step_sizes(jump):
-        level = LocalisationLevel(0.06, 0.0, kept=0.99, jump=jump)
+        level = LocalisationLevel(0.06, 0.0, 0.0, kept=0.99, jump=jump)
         errors = np.concatenate([driven(level, seed)[::6] for seed in range(10)])
         return np.sort(np.linalg.norm(np.diff(errors[:, :2], axis=0), axis=1))
 
     assert np.percentile(step_sizes(0.1), 97) > 3 * np.percentile(step_sizes(0.0), 90)
+
+
+@pytest.mark.parametrize("name", ["clean", *HARD])
+def test_the_twist_of_the_odometry_is_off_by_a_share_of_the_speed(name):
+    level, true = LEVELS[name].localisation, (0.5, 0.1, 0.4)
+    found = Localisation(3, (0.0, 0.0, 0.0), level)
+    readings = np.array([found.twist(true, 0.02 * number) for number in range(2000)])
+    if level is None:
+        assert (readings == true).all()
+        return
+    assert readings.std(axis=0) == pytest.approx(level.twist_share * np.array(true), rel=0.1)
+    assert readings.mean(axis=0) == pytest.approx(true, rel=0.05)
+    assert found.twist(true, 1.0) == found.twist(true, 1.0)
+    assert found.twist((0.0, 0.0, 0.0), 1.0) == (0.0, 0.0, 0.0)
+
+
+def test_what_odometry_tells_of_the_speed_goes_with_its_own_pose(typical):
+    typical.reset("studio", 4)
+    typical.put_robot(-1.4, 0.0, 0.0)
+    before, twists = np.array(typical.odometry()["pose"]), []
+    for _ in range(200):
+        typical.command_velocity(0.4, 0.0, 0.0)
+        typical.step(0.01)
+        twists.append(typical.odometry()["twist"])
+    moved = np.array(typical.odometry()["pose"]) - before
+    summed = 0.01 * np.array(twists).sum(axis=0)
+    assert summed[0] == pytest.approx(moved[0], abs=0.01)
+    assert twists[150] != pytest.approx(typical._physics.base_twist(), abs=1e-6)
+
+
+def test_the_result_of_a_gripper_goal_is_what_the_gripper_measures(typical, hands):
+    typical.reset("studio", 0)
+    typical._calibration = replace(typical._calibration, opening=0.003, force=1.5)
+    goal = hands(typical).grip(0.2)
+    assert goal.result["reached_goal"]
+    joints = dict(zip(*(typical.joint_states()[key] for key in ("name", "position")), strict=True))
+    assert goal.result["position"] == pytest.approx(joints[GRIPPER.joint], abs=0.006)
+    assert goal.result["width"] == pytest.approx(typical._physics.opening() + 0.003, abs=0.0015)
+    # It has opened by 3 mm less than it takes for the goal.
+    assert typical._physics.opening() < GRIPPER.width_of(0.2) + 0.0015

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from quartet_simulation.navigation.obstacle_layer import CAMERA_RANGE_M
+from quartet_simulation.simulation import Simulation
 
 CAN = "red coke can"
 
@@ -29,7 +30,8 @@ def test_what_stands_before_the_robot_is_marked_where_it_is(empty):
     empty.place_object(CAN, 0.2, 0.1, 0.0)
     assert look(empty)
     x, y, radius = empty._costmap.marks[CAN]
-    assert (x, y) == pytest.approx((0.2, 0.1), abs=0.01)
+    # Localisation is up to 2 cm off also with `clean` sensors.
+    assert (x, y) == pytest.approx((0.2, 0.1), abs=0.04)
     assert 0.03 < radius < 0.05
 
 
@@ -83,3 +85,68 @@ def test_what_is_held_is_no_obstacle(studio):
     studio._costmap.mark({CAN: (0.0, 0.0, 0.04)})
     assert not look(studio)
     assert studio._physics.object_qpos[CAN] not in studio._obstacles.unseen()
+
+
+def lost(studio, dx: float, dy: float) -> None:
+    """Let localisation be off by this much from now on [m]."""
+    found = studio._localisation
+    studio._localisation.estimate = lambda time: (found._last[0] + dx, found._last[1] + dy, found._last[2])
+
+
+def test_a_mark_is_where_localisation_puts_it(empty):
+    empty.place_object(CAN, 0.2, 0.1, 0.0)
+    lost(empty, 0.2, -0.3)
+    assert look(empty)
+    assert empty._costmap.marks[CAN][:2] == pytest.approx((0.4, -0.2), abs=0.03)
+    # It stays there until it is seen elsewhere.
+    empty.put_robot(-1.0, 0.0, math.pi)
+    assert look(empty)
+    assert empty._costmap.marks[CAN][:2] == pytest.approx((0.4, -0.2), abs=0.03)
+    empty.put_robot(-1.0, 0.0, 0.0)
+    lost(empty, 0.0, 0.0)
+    assert look(empty)
+    assert empty._costmap.marks[CAN][:2] == pytest.approx((0.2, 0.1), abs=0.03)
+
+
+def test_a_place_is_seen_empty_where_the_robot_takes_it_to_be(empty):
+    empty.place_object(CAN, 0.2, 0.1, 0.0)
+    lost(empty, 0.0, 2.0)
+    assert look(empty)
+    empty.place_object(CAN, -60.0, 0.0, 0.0)
+    assert not look(empty)
+
+
+def test_a_goal_is_free_or_not_by_where_things_are_marked(empty):
+    empty.place_object(CAN, 0.2, 0.1, 0.0)
+    lost(empty, 0.0, -0.8)
+    assert look(empty)
+    assert empty._base.pose_is_free((0.2, 0.1, 0.0))
+    assert not empty._base.pose_is_free((0.2, -0.7, 0.0))
+
+
+def test_marks_err_as_the_sensors_do():
+    sim = Simulation("studio", 0, sensors="harsh")
+    sim.put_robot(-1.0, 0.0, 0.0)
+    lost(sim, 0.0, 0.0)
+    errors = []
+    for number in range(12):
+        at = (0.2 + 0.05 * number, 0.1)
+        sim.place_object(CAN, *at, 0.0)
+        sim.clear_costmaps()
+        assert look(sim)
+        x, y, _ = sim._costmap.marks[CAN]
+        errors.append((x - at[0], y - at[1]))
+    sim.close()
+    sizes = [math.hypot(*error) for error in errors]
+    assert 0.003 < max(sizes) < 0.08
+    # The camera is tilted alike for all of them.
+    assert abs(sum(x for x, _ in errors)) > 0.5 * sum(abs(x) for x, _ in errors)
+
+
+def test_the_noise_of_a_mark_does_not_rebuild_the_map(empty):
+    empty.place_object(CAN, 0.2, 0.1, 0.0)
+    assert look(empty)
+    before = empty._costmap.version
+    for _ in range(20):
+        assert look(empty)
+    assert empty._costmap.version == before

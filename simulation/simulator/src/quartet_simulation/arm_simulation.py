@@ -65,7 +65,7 @@ class ArmSimulation(ABC):
         self._mapped: dict[str, _Picture] = {}
         self.set_scene_objects(SceneObjects())
         self._calibration: Calibration = exact(len(physics.arm.joints))
-        self._gripper = GripperDriver(physics)
+        self._gripper = GripperDriver(physics, lambda: frames.measured_fingers(physics, self._calibration))
         self._arm = ArmDriver(physics)
         self._efforts_read = (-1.0, 0)
         """World time, and how many readings of the efforts there were at it."""

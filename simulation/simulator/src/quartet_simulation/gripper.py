@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from quartet_simulation.arm.body import TICK, ArmBody
 from quartet_simulation.errors import InvalidCommandError
@@ -15,10 +16,13 @@ TIMEOUT = 5.0
 
 
 class GripperDriver:
-    """Moves the fingers towards the commanded opening at a limited speed; force is limited by max_effort."""
+    """Moves the fingers towards the commanded opening at a limited speed; force is limited by max_effort.
 
-    def __init__(self, physics: ArmBody) -> None:
-        self._physics = physics
+    `measured` gives their opening [m] and their force [N] as the gripper has them, which its goals are judged by.
+    """
+
+    def __init__(self, physics: ArmBody, measured: Callable[[], tuple[float, float]]) -> None:
+        self._physics, self._measured = physics, measured
         self._hand = physics.hand
         self.command = self._hand.open_position
         self._target = self._hand.stroke
@@ -81,7 +85,7 @@ class GripperDriver:
         goal = self._goal
         if goal is None or goal.done:
             return
-        opening = physics.opening()
+        opening, _ = self._measured()
         moving = abs(physics.opening_speed()) > STALL_SPEED
         self._still = 0.0 if moving else self._still + TICK
         self.report(goal)
@@ -102,10 +106,12 @@ class GripperDriver:
 
     def report(self, goal: Goal) -> None:
         """Write position, effort and width into a goal."""
+        opening, force = self._measured()
+        width = min(max(opening, 0.0), self._hand.stroke)
         state = {
-            "position": self._hand.position_of(self._physics.opening()),
-            "effort": abs(self._physics.grip_force()),
-            "width": self._physics.opening(),
+            "position": self._hand.position_of(width),
+            "effort": abs(force),
+            "width": width,
             "stalled": False,
             "reached_goal": False,
         }

@@ -341,13 +341,12 @@ class Physics:
     def touched_by_pads(self) -> dict[str, set[str]]:
         """Names of the objects that each pad touches."""
         touched: dict[str, set[str]] = {"left": set(), "right": set()}
-        for contact in self.data.contact[: self.data.ncon]:
-            for side, pad in self.pads.items():
-                if pad in (contact.geom1, contact.geom2):
-                    other = contact.geom2 if contact.geom1 == pad else contact.geom1
-                    name = self.object_of_geom(other)
-                    if name is not None:
-                        touched[side].add(name)
+        geoms = self.data.contact.geom
+        for side, pad in self.pads.items():
+            for other in geoms[(geoms == pad).any(axis=1)].ravel().tolist():
+                name = self.object_of_geom(other)
+                if name is not None:
+                    touched[side].add(name)
         return touched
 
     def held_object(self) -> str | None:

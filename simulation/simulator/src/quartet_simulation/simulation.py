@@ -22,23 +22,35 @@ from quartet_simulation.episode import Episode
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.events import Events
 from quartet_simulation.goal import Goal
-from quartet_simulation.mobile.build import SUMMIT, RobotBuild
+from quartet_simulation.mobile.build import OPTICAL, SUMMIT, RobotBuild
 from quartet_simulation.navigation.behaviours import Spin, Straight
 from quartet_simulation.navigation.costmap import (
     Costmap,
 )
 from quartet_simulation.navigation.driver import BaseDriver
+from quartet_simulation.navigation.footprint import Footprint
+from quartet_simulation.navigation.local_costmap import NEAR_M, LocalCostmap
 from quartet_simulation.navigation.navigate import Navigate
-from quartet_simulation.navigation.obstacle_layer import ObstacleLayer
+from quartet_simulation.navigation.obstacle_layer import ObstacleLayer, Sensor
 from quartet_simulation.navigation.planner import PathPlanner
 from quartet_simulation.people import People
 from quartet_simulation.physics import Physics
 from quartet_simulation.robot import MOST_ROBOTS
 from quartet_simulation.sensors import frames, laser
-from quartet_simulation.sensors.calibration import BodyState, CameraMounts, draw_calibration, exact, measured_joints
+from quartet_simulation.sensors.calibration import (
+    LIMIT,
+    BodyState,
+    CameraMounts,
+    draw_calibration,
+    exact,
+    measured_joints,
+)
 from quartet_simulation.sensors.cameras import Cameras
+from quartet_simulation.sensors.depth_rays import DepthRays, depth_error
+from quartet_simulation.sensors.frame_tree import FrameTree
 from quartet_simulation.sensors.levels import DEFAULT_LEVEL, find_level
 from quartet_simulation.sensors.localisation import Localisation
+from quartet_simulation.sensors.noise import generator
 from quartet_simulation.truth import describe, describe_object, distances_of_hand
 from quartet_simulation.worlds import find_world
 from quartet_simulation.worlds.compile import make_spec
@@ -124,6 +136,9 @@ class Simulation(ArmSimulation):
         self._obstacles = ObstacleLayer(
             self._physics,
             self._costmap,
+            self._measured_point,
+            self.estimated_pose,
+            lambda: self._localisation.odom(),
             lambda name: host._episode.radius(name),
             lambda: host._episode.closed,
             lambda: [robot._physics for robot in host.robots if robot is not self],
@@ -131,14 +146,45 @@ class Simulation(ArmSimulation):
         self._base_checks = CollisionWorld(self.arm, self._planning_model, "base", prefix)
         self._mounts, self._known = CameraMounts(self._physics), BodyState(self._physics)
         self._mounted = frames.static(self._physics)
+        held, rays = self._physics.held_object, DepthRays(self._physics, host._level.depth)
+        calibration = host._level.calibration
+        local = LocalCostmap(
+            self._costmap,
+            lambda: self._localisation,
+            lambda: laser.scan(self._physics, self.seed + number, NEAR_M),
+            self._robot_build.laser_height,
+            rays,
+            0.0 if calibration is None else LIMIT * calibration.camera_rad,
+            lambda: rays.measure(self.seed + number, held()),
+            self._obstacles.things,
+            self._front_camera,
+            lambda: self.time,
+        )
         self._base = BaseDriver(
             self._physics,
             lambda: self._localisation,
             self._costmap,
+            local,
+            Footprint(self._physics, self._body, held),
             self._base_checks,
-            self._physics.held_object,
-            self._obstacles.unseen,
+            held,
+            self._obstacles.known,
         )
+
+    def _measured_point(self, sensor: Sensor, point: np.ndarray, reading: str) -> np.ndarray:
+        """Return where the laser or the front camera has a point of base_footprint (3,) [m]."""
+        unit = float(generator(self.seed + self._physics.number, f"mark {reading}", self.time).normal())
+        if sensor == "laser":
+            return point * (1 + unit * laser.NOISE / max(math.hypot(*point[:2]), laser.NOISE))
+        x, y, yaw = self._physics.base_pose()
+        to_map = pose_matrix((x, y, 0.0), (0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)))
+        ahead = np.linalg.inv(np.linalg.inv(to_map) @ frames.optical_pose(self._physics, "front")) @ [*point, 1.0]
+        ahead[:3] *= 1 + unit * depth_error(self._host._level.depth, float(ahead[2])) / float(ahead[2])
+        return (self._front_camera() @ ahead)[:3]
+
+    def _front_camera(self) -> np.ndarray:
+        """Return the optical frame of the front camera in base_footprint, as the robot knows it, 4x4."""
+        return FrameTree(self.static_transforms()).between(self.arm.base, OPTICAL["front"])
 
     def reset(self, world: str | None = None, seed: int = 0, scenario: str | None = None) -> None:
         """Begin a new episode for all robots.
@@ -198,6 +244,7 @@ class Simulation(ArmSimulation):
 
     def _localise(self) -> None:
         seed, level = self.seed + self._physics.number, self._host._level.localisation
+        self._obstacles.begin_odom()
         self._localisation = Localisation(seed, self._physics.base_pose(), level)
 
     # --- time ---------------------------------------------------------------------------------------
@@ -321,6 +368,7 @@ class Simulation(ArmSimulation):
     def clear_costmaps(self) -> None:
         """Forget marked obstacles of the costmaps; what the sensors see is marked again."""
         self._costmap.clear()
+        self._base.forget_surroundings()
         self._obstacles.look()
 
     # --- sensors ----------------------------------------------------------------------------------
@@ -342,8 +390,9 @@ class Simulation(ArmSimulation):
         return laser.scan(self._physics, self.seed + self._physics.number)
 
     def odometry(self) -> dict[str, Any]:
-        """Return pose (x, y, yaw) in odom and twist (vx, vy, wz) in base_footprint, with drift."""
-        return {"pose": self._localisation.odom(), "twist": self._physics.base_twist()}
+        """Return pose (x, y, yaw) in odom and twist (vx, vy, wz) in base_footprint, with drift and noise."""
+        twist = self._localisation.twist(self._physics.base_twist(), self.time)
+        return {"pose": self._localisation.odom(), "twist": twist}
 
     def estimated_pose(self) -> tuple[float, float, float]:
         """Return base_footprint in map as localisation has it (x, y, yaw)."""

@@ -15,8 +15,8 @@ RESOLUTION = 0.05
 BORDER = 0.30
 HEIGHTS = (0.03, 0.90)
 """What lies between these heights blocks the body [m]."""
-OTHER_ROBOT, PERSON = "robot:", "person:"
-"""How the keys of marks begin that are other robots, and people."""
+OTHER_ROBOT, PERSON, LEAF = "robot:", "person:", "leaf:"
+"""How the keys of marks begin that are other robots, people, and parts of closed doors; those of things are names."""
 PERSON_MARK = 0.35
 """Radius of a person in the costmap: a body, and a step [m]."""
 LEAF_MARK, LEAF_MARKS = 0.08, 9
@@ -126,3 +126,11 @@ class Costmap:
         if not (0 <= row < self.shape[0] and 0 <= column < self.shape[1]):
             return 0.0
         return float(self.clearance()[row, column])
+
+    def clearances_at(self, points: np.ndarray) -> np.ndarray:
+        """Return the distance from each point of map (..., 2) to the nearest obstacle [m]."""
+        cells = np.round((points - np.array(self.origin)) / RESOLUTION).astype(int)
+        column, row = cells[..., 0], cells[..., 1]
+        inside = (row >= 0) & (row < self.shape[0]) & (column >= 0) & (column < self.shape[1])
+        rows, columns = row.clip(0, self.shape[0] - 1), column.clip(0, self.shape[1] - 1)
+        return np.where(inside, self.clearance()[rows, columns], 0.0)

@@ -60,6 +60,7 @@ class Navigate:
         self._recoveries = 0
         self._progress: tuple[float, Pose] | None = None
         self._allowed: Allowed = (1.0, 0.0, True)
+        self._gap: tuple[float, float] | None = None
         self._seen = -1
         self._wait_until = -math.inf
         self._back_until = -math.inf
@@ -190,7 +191,9 @@ class Navigate:
         bearing = math.atan2(point[1] - pose[1], point[0] - pose[0])
         heading_error = turn if remaining < FACE_GOAL_WITHIN else wrap(bearing - pose[2])
         speed = min(driver.base.linear_speed, math.sqrt(2 * 0.6 * max(remaining, gap)), 0.04 + 1.6 * remaining)
-        gap_at = None if remaining < 0.3 else self._next_gap(driver)
+        if self._ticks % CHECK_EVERY == 0:
+            self._gap = self._next_gap(driver)
+        gap_at = None if remaining < 0.3 else self._gap
         if gap_at is not None:
             # Through a door as straight as it lies, and no turn to the goal's yaw inside of it.
             ahead_m, axis = gap_at
@@ -253,14 +256,17 @@ class Navigate:
         spacing, reach = 0.05, 4
         first = max(self._index - round(GAP_BEHIND / spacing), reach)
         last = min(self._index + round(GAP_WITHIN / spacing), len(self._path) - 1 - reach)
-        for at in range(first, last + 1):
-            along = self._path[at + reach] - self._path[at - reach]
-            axis = math.atan2(along[1], along[0])
-            side = np.array([-math.sin(axis), math.cos(axis)]) * GAP_HALF
-            left, right = self._path[at] + side, self._path[at] - side
-            if driver.costmap.clearance_at(*left) < 0.06 and driver.costmap.clearance_at(*right) < 0.06:
-                return (at - self._index) * spacing, axis
-        return None
+        if last < first:
+            return None
+        path, at = self._path, np.arange(first, last + 1)
+        along = path[at + reach] - path[at - reach]
+        aside = GAP_HALF * np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1, keepdims=True)
+        free = driver.costmap.clearances_at(np.stack([path[at] + aside, path[at] - aside]))
+        found = np.flatnonzero((free < 0.06).all(axis=0))
+        if not len(found):
+            return None
+        dx, dy = along[found[0]]
+        return float(at[found[0]] - self._index) * spacing, math.atan2(float(dy), float(dx))
 
     def _align(self, driver: BaseDriver, pose: Pose) -> Twist:
         """Turn along the way and slide to where there is more room."""

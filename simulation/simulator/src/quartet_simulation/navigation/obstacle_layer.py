@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
 
 import mujoco
 import numpy as np
 
 from quartet_simulation.names import body_name
 from quartet_simulation.navigation.costmap import (
+    LEAF,
     LEAF_MARK,
     LEAF_MARKS,
     OTHER_ROBOT,
@@ -21,6 +23,8 @@ from quartet_simulation.navigation.costmap import (
 from quartet_simulation.physics import Physics
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors import laser
+from quartet_simulation.sensors.localisation import Pose, compose, inverse
+from quartet_simulation.worlds.person import AWAY
 
 LASER_RANGE_M = 4.0
 """What the laser meets within this distance is marked."""
@@ -34,14 +38,26 @@ FLOOR_M = 0.02
 """Height above the floor at which the camera looks for what was there."""
 JUST_BEFORE_M = 0.05
 """A ray that ends so near before a point has come to it."""
+SAME_M = RESOLUTION
+"""A mark stays where it is while what it stands for is seen so near to it [m]: noise does not rebuild the map."""
+ELSEWHERE = 1000.0
+"""How far away another robot, a person or a thing is put that is not seen [m]."""
+Sensor = Literal["laser", "front"]
+Mark = tuple[float, float, float]
+"""x, y and radius in map [m]."""
 
 
 class ObstacleLayer:
     """Marks things on the floor, people and closed doors in a costmap, as far as they are in sight, and robots near by.
 
+    All but robots are where the measurement and the estimated pose put them at that time.
+
     Args:
         physics: of the robot.
         costmap: that it drives by.
+        measured: where a sensor has a point of base_footprint (3,) [m]; the text names the reading.
+        estimate: pose of base_footprint in map, as localisation has it.
+        odom: pose of base_footprint in odom.
         radius: of an object by its name [m].
         closed: names of the doors that are closed now.
         others: names and physics of the other robots.
@@ -51,16 +67,22 @@ class ObstacleLayer:
         self,
         physics: Physics,
         costmap: Costmap,
+        measured: Callable[[Sensor, np.ndarray, str], np.ndarray],
+        estimate: Callable[[], Pose],
+        odom: Callable[[], Pose],
         radius: Callable[[str], float],
         closed: Callable[[], Iterable[str]],
         others: Callable[[], Sequence[Physics]],
     ) -> None:
         self._physics, self._costmap = physics, costmap
+        self._measured, self._estimate, self._odom = measured, estimate, odom
+        self._in_odom: dict[str, tuple[float, float]] = {}
+        """Where each thing was seen last, in odom [m]."""
         self._radius, self._closed, self._others = radius, closed, others
 
     def look(self) -> None:
         """Mark what is seen now; unmark what has gone from where it is seen that nothing is there."""
-        seen: dict[str, tuple[float, float, float]] = {}
+        seen: dict[str, Mark] = {}
         gone: set[str] = set()
         self._look_for_things(seen, gone)
         self._look_for_robots(seen, gone)
@@ -77,36 +99,78 @@ class ObstacleLayer:
         things = [int(physics.object_qpos[name]) for name in self._on_floor() if name not in marks]
         return [*robots, *people, *things]
 
+    def known(self) -> np.ndarray:
+        """Return qpos with people and things on the floor where they are marked; what is not marked is ELSEWHERE."""
+        physics, marks = self._physics, self._costmap.marks
+        known = physics.data.qpos.copy()
+        for along_x in self.unseen():
+            known[along_x] += ELSEWHERE
+        places = {f"{PERSON}{name}": (indices, AWAY) for name, indices in physics.person_qpos.items()}
+        places |= {name: ((at := int(physics.object_qpos[name]), at + 1), (0.0, 0.0)) for name in self._on_floor()}
+        for key, ((along_x, along_y), origin) in places.items():
+            if key in marks:
+                known[along_x], known[along_y] = marks[key][0] - origin[0], marks[key][1] - origin[1]
+        return known
+
+    def things(self) -> list[Mark]:
+        """Return x, y and radius in odom [m] of the things on the floor that are marked."""
+        from_map, found = compose(self._odom(), inverse(self._estimate())), list[Mark]()
+        for key, (x, y, radius) in self._costmap.marks.items():
+            if not key.startswith((OTHER_ROBOT, PERSON, LEAF)):
+                there = _moved(np.array([x, y, 0.0]), from_map)
+                x, y = self._in_odom.get(key, (float(there[0]), float(there[1])))
+                found.append((x, y, radius))
+        return found
+
+    def begin_odom(self) -> None:
+        """Forget where things are in odom, which begins anew; they stay marked in map."""
+        self._in_odom.clear()
+
+    def _placed(self, key: str, point: np.ndarray, by: Sensor, radius: float) -> Mark:
+        """Return the mark of what a sensor shows at a true point of map (3,): the present one if that is near."""
+        local = _moved(point, inverse(self._physics.base_pose()))
+        shown = self._measured(by, local, key)
+        at = _moved(shown, self._odom())
+        self._in_odom[key] = float(at[0]), float(at[1])
+        x, y, _ = _moved(shown, self._estimate())
+        mark = self._costmap.marks.get(key)
+        if mark is not None and math.dist(mark[:2], (x, y)) < SAME_M:
+            return mark
+        return round(float(x), 2), round(float(y), 2), radius
+
+    def _shown(self, mark: Mark) -> np.ndarray:
+        """Return the true point of map (3,) at which the robot looks for a mark."""
+        local = _moved(np.array([*mark[:2], FLOOR_M]), inverse(self._estimate()))
+        return _moved(local, self._physics.base_pose())
+
     def _on_floor(self) -> list[str]:
         held = self._physics.held_object()
         return [
             name for name in self._physics.objects if name != held and self._physics.object_pose(name)[0][2] < LOW_M
         ]
 
-    def _look_for_things(self, seen: dict[str, tuple[float, float, float]], gone: set[str]) -> None:
+    def _look_for_things(self, seen: dict[str, Mark], gone: set[str]) -> None:
         physics, marks, low = self._physics, self._costmap.marks, self._on_floor()
         for name in physics.objects:
             body = physics.model.body(body_name(name)).id
             position = physics.object_pose(name)[0]
-            if name in low and self._in_sight(position, body):
-                # Rounded, so that a rolling ball does not rebuild the map at every look.
-                seen[name] = (round(float(position[0]), 2), round(float(position[1]), 2), self._radius(name))
-            elif name in marks and (name == physics.held_object() or self._floor_in_sight(*marks[name][:2])):
+            if name in low and (by := self._in_sight(position, body)) is not None:
+                seen[name] = self._placed(name, position, by, self._radius(name))
+            elif name in marks and (name == physics.held_object() or self._floor_in_sight(self._shown(marks[name]))):
                 # Lifted, or taken away by somebody.
                 gone.add(name)
 
-    def _in_sight(self, position: np.ndarray, body: int) -> bool:
-        """Whether the laser or the front camera meets a body at a position of map."""
+    def _in_sight(self, position: np.ndarray, body: int) -> Sensor | None:
+        """Return which of laser and front camera meets a body at a position of map, None where none does."""
         x, y = float(position[0]), float(position[1])
         if math.dist(self._physics.base_pose()[:2], (x, y)) <= LASER_RANGE_M:
             length, hit = laser.first_hit(self._physics, x, y)
             if hit == body and length <= LASER_RANGE_M:
-                return True
-        return self._camera_ray(position)[1] == body
+                return "laser"
+        return "front" if self._camera_ray(position)[1] == body else None
 
-    def _floor_in_sight(self, x: float, y: float) -> bool:
-        """Whether the front camera looks at the floor at a point of map."""
-        point = np.array([x, y, FLOOR_M])
+    def _floor_in_sight(self, point: np.ndarray) -> bool:
+        """Whether the front camera looks at the floor at a point of map (3,)."""
         length, _ = self._camera_ray(point)
         return math.isfinite(length) and length >= self._from_camera(point) - JUST_BEFORE_M
 
@@ -134,7 +198,7 @@ class ObstacleLayer:
         camera = self._physics.model.camera(self._physics.name("front")).id
         return float(np.linalg.norm(point - self._physics.data.cam_xpos[camera]))
 
-    def _look_for_robots(self, seen: dict[str, tuple[float, float, float]], gone: set[str]) -> None:
+    def _look_for_robots(self, seen: dict[str, Mark], gone: set[str]) -> None:
         x, y, _ = self._physics.base_pose()
         for other in self._others():
             ox, oy, _ = other.base_pose()
@@ -143,7 +207,7 @@ class ObstacleLayer:
             else:
                 gone.add(_mark_of(other))
 
-    def _look_for_leaves(self, seen: dict[str, tuple[float, float, float]]) -> None:
+    def _look_for_leaves(self, seen: dict[str, Mark]) -> None:
         """Mark closed doors where the laser meets their leaves; on the map they are open."""
         x, y, _ = self._physics.base_pose()
         for door in self._closed():
@@ -151,9 +215,10 @@ class ObstacleLayer:
             for number, (px, py) in enumerate(np.linspace(*corners, LEAF_MARKS)):
                 near = math.dist((x, y), (px, py)) <= LASER_RANGE_M
                 if near and laser.first_hit(self._physics, px, py)[1] == body:
-                    seen[f"leaf:{door}:{number}"] = (float(px), float(py), LEAF_MARK)
+                    key = f"{LEAF}{door}:{number}"
+                    seen[key] = self._placed(key, np.array([px, py, 0.0]), "laser", LEAF_MARK)
 
-    def _look_for_people(self, seen: dict[str, tuple[float, float, float]], gone: set[str]) -> None:
+    def _look_for_people(self, seen: dict[str, Mark], gone: set[str]) -> None:
         """Mark people whom the laser meets; who is not seen any more where they were marked is unmarked."""
         x, y, _ = self._physics.base_pose()
         for name, body in self._physics.people.items():
@@ -161,11 +226,12 @@ class ObstacleLayer:
             near = math.dist(there, (x, y)) <= LASER_RANGE_M
             beams = self._beams_at(there, (*BODY_MIDDLE, *BODY_SIDES)) if near else ()
             if any(hit == body for _, hit in beams):
-                seen[key] = (_coarse(there[0]), _coarse(there[1]), PERSON_MARK)
+                seen[key] = self._placed(key, np.array([*there, 0.0]), "laser", PERSON_MARK)
             elif (mark := self._costmap.marks.get(key)) is not None:
-                away = math.dist(mark[:2], (x, y))
+                px, py, _ = self._shown(mark).tolist()
+                away = math.dist((px, py), (x, y))
                 # A doorpost may hide the very middle.
-                if away <= LASER_RANGE_M and any(length > away for length, _ in self._beams_at(mark[:2], BODY_MIDDLE)):
+                if away <= LASER_RANGE_M and any(length > away for length, _ in self._beams_at((px, py), BODY_MIDDLE)):
                     gone.add(key)
 
     def _beams_at(self, point: tuple[float, float], beside: tuple[float, ...]) -> list[tuple[float, int]]:
@@ -174,6 +240,12 @@ class ObstacleLayer:
         away = max(math.dist(point, (x, y)), 1e-6)
         ux, uy = (y - point[1]) / away, (point[0] - x) / away
         return [laser.first_hit(self._physics, point[0] + side * ux, point[1] + side * uy) for side in beside]
+
+
+def _moved(point: np.ndarray, pose: Pose) -> np.ndarray:
+    """Return a point (3,), given in a frame at a pose, in the frame of the pose."""
+    x, y, _ = compose(pose, (float(point[0]), float(point[1]), 0.0))
+    return np.array([x, y, point[2]])
 
 
 def _mark_of(robot: Physics) -> str:

@@ -103,18 +103,23 @@ def joint_states(physics: ArmBody, calibration: Calibration, number: int = 0) ->
     `number` counts the readings at this time of the world: the noise of an effort differs from one to the next, so that
     a mean of them in a world that stands still is as good as on a robot.
     """
-    noise = generator(0, "fingers", physics.time).normal(size=2) * calibration.noise
-    if number:
-        noise[1] = generator(number, "effort", physics.time).normal() * calibration.noise
-    opening = physics.opening() + calibration.opening + WIDTH_NOISE * float(noise[0])
+    opening, force = measured_fingers(physics, calibration, number)
     rate = (physics.hand.open_position - physics.hand.closed_position) / physics.hand.stroke
-    force = physics.grip_force() * calibration.force + EFFORT_NOISE * float(noise[1])
     return {
         "name": [*physics.arm.joints, physics.hand.joint],
         "position": [*measured_joints(physics, calibration).tolist(), physics.hand.position_of(opening)],
         "velocity": [*physics.arm_velocities().tolist(), physics.opening_speed() * rate],
         "effort": [*physics.arm_efforts().tolist(), force],
     }
+
+
+def measured_fingers(physics: ArmBody, calibration: Calibration, number: int = 0) -> tuple[float, float]:
+    """Return the opening [m] and the force [N] as the gripper measures them; `number` is that of joint_states."""
+    noise = generator(0, "fingers", physics.time).normal(size=2) * calibration.noise
+    if number:
+        noise[1] = generator(number, "effort", physics.time).normal() * calibration.noise
+    opening = physics.opening() + calibration.opening + WIDTH_NOISE * float(noise[0])
+    return opening, physics.grip_force() * calibration.force + EFFORT_NOISE * float(noise[1])
 
 
 def gripper_state(physics: ArmBody, command: float, seed: int, calibration: Calibration) -> dict[str, float]:

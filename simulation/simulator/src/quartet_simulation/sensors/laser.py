@@ -31,15 +31,18 @@ def first_hit(physics: Physics, x: float, y: float) -> tuple[float, int]:
     return (math.inf, -1) if hit[0] < 0 else (distance, int(physics.model.geom_bodyid[hit[0]]))
 
 
-def scan(physics: Physics, seed: int) -> dict[str, Any]:
-    """Ranges [m] in the frame `laser`; no return is inf, as in sensor_msgs/LaserScan."""
+def scan(physics: Physics, seed: int, farthest: float = dim.LASER_RANGE[1]) -> dict[str, Any]:
+    """Ranges [m] in the frame `laser`; no return is inf, as in sensor_msgs/LaserScan.
+
+    Who needs no more than what is up to `farthest` away [m] gets the same ranges at less cost.
+    """
     x, y, yaw = physics.base_pose()
     angles = np.linspace(-math.pi, math.pi, RAYS, endpoint=False)
     directions = np.zeros((RAYS, 3))
     directions[:, 0], directions[:, 1] = np.cos(angles + yaw), np.sin(angles + yaw)
     groups = np.array([1, 1, 1, 0, 0, 0], dtype=np.uint8)
     geoms, distances = np.full(RAYS, -1, dtype=np.int32), np.full(RAYS, -1.0)
-    low, high = dim.LASER_RANGE
+    low, high = dim.LASER_RANGE[0], farthest
     # It looks through its own robot, not through others.
     physics.model.geom_group[physics.own_geoms] = HIDDEN
     mujoco.mj_multiRay(
@@ -64,7 +67,7 @@ def scan(physics: Physics, seed: int) -> dict[str, Any]:
         "angle_max": math.pi - 2 * math.pi / RAYS,
         "angle_increment": 2 * math.pi / RAYS,
         "range_min": low,
-        "range_max": high,
+        "range_max": dim.LASER_RANGE[1],
         "ranges": ranges,
         "frame": "laser",
     }

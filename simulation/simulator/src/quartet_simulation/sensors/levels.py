@@ -125,10 +125,15 @@ class LocalisationLevel:
     every_m, every_rad: motion after which it corrects; nav2_amcl's update_min_d and update_min_a.
     kept: share of the error that a correction keeps; jump: chance that it keeps nothing of it, as when the particles
         settle elsewhere. Both are assumptions.
+    twist_share: RMS error of the speed that the wheels' encoders give, relative to it: in the velocity model of Thrun,
+        Burgard and Fox, "Probabilistic Robotics" (2005), section 5.3, errors grow with the speed, and wheels that stand
+        are known to stand. Its size is an assumption: at full speed a half of, and as much as the 0.03 m/s that the
+        controller of Clearpath's Husky states (husky_control, control.yaml: a variance of 0.001).
     """
 
     position_m: float
     yaw_rad: float
+    twist_share: float
     every_m: float = 0.25
     every_rad: float = 0.2
     kept: float = 0.8
@@ -164,14 +169,14 @@ LEVELS: dict[str, SensorLevel] = {
             DepthLevel(0.08),
             ColourLevel(radians(2.3), 0.15, 1.0, 0.0166, 2.2, 80),
             CalibrationLevel(0.003, radians(0.3), radians(0.05), 0.0005, 0.05),
-            LocalisationLevel(0.03, radians(1.0)),
+            LocalisationLevel(0.03, radians(1.0), 0.02),
         ),
         SensorLevel(
             "harsh",
             DepthLevel(0.16, edge_loss=0.8, dark_loss=0.6, glossy_loss=0.25, clear_loss=0.7),
             ColourLevel(radians(4.0), 0.3, 2.5, 0.0333, 4.5, 50),
             CalibrationLevel(0.006, radians(0.7), radians(0.15), 0.001, 0.10),
-            LocalisationLevel(0.06, radians(3.0), jump=0.1),
+            LocalisationLevel(0.06, radians(3.0), 0.05, jump=0.1),
         ),
     )
 }

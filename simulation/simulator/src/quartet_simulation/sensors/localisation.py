@@ -48,7 +48,7 @@ class Localisation:
         self._drift = float(rng.normal(0, YAW_DRIFT))
         self._last = pose
         self._odom: Pose = (0.0, 0.0, 0.0)
-        self._level, self._rng = level, rng
+        self._level, self._rng, self._seed = level, rng, seed
         if level is not None:
             self._error = self._drawn(level)
             self._correct()
@@ -81,6 +81,18 @@ class Localisation:
     def odom(self) -> Pose:
         """base_footprint in odom."""
         return self._odom
+
+    def twist(self, true: Pose, time: float) -> Pose:
+        """Return the twist in base_footprint (m/s, m/s, rad/s) that the wheels give for the true one.
+
+        Without a level it is the true one; else it has the scale and drift of the odometry, and noise.
+        """
+        if self._level is None:
+            return true
+        noise = 1 + self._level.twist_share * generator(self._seed, "twist", time).normal(size=3)
+        vx, vy, wz = true
+        turn = wz + self._drift * math.hypot(vx, vy)
+        return vx * self._scale * float(noise[0]), vy * self._scale * float(noise[1]), turn * float(noise[2])
 
     def estimate(self, time: float) -> Pose:
         """base_footprint in map as localisation has it: under 2 cm and 0.5 degrees off, or as the level says."""

@@ -33,7 +33,7 @@ class StereoDepth:
     def __init__(self, model: mujoco.MjModel, level: DepthLevel, finishes: Mapping[str, Finish]) -> None:
         """`finishes` says what the surfaces of things do, by name; those of others are matt."""
         self._model, self._level = model, level
-        self._losses = _losses(model, level, finishes)
+        self._losses = losses(model, level, finishes)
         focal = dim.IMAGE_HEIGHT / 2 / np.tan(np.radians(dim.FRONT_FOVY_DEG) / 2)
         window = level.window_px * focal / 640.0
         self._errors = correlated_noise((2 * dim.IMAGE_HEIGHT, 2 * dim.IMAGE_WIDTH), window, 21)
@@ -144,7 +144,7 @@ def _window(field: np.ndarray, rng: np.random.Generator, shape: tuple[int, ...])
     return field[top : top + shape[0], left : left + shape[1]]
 
 
-def _losses(model: mujoco.MjModel, level: DepthLevel, finishes: Mapping[str, Finish]) -> list[tuple[int, float]]:
+def losses(model: mujoco.MjModel, level: DepthLevel, finishes: Mapping[str, Finish]) -> list[tuple[int, float]]:
     """Return the geoms that reflect badly, with the share of pixels without depth on each."""
     share: dict[Finish, float] = {"matt": 0.0, "glossy": level.glossy_loss, "clear": level.clear_loss}
     found: list[tuple[int, float]] = []

@@ -62,20 +62,26 @@ def _cover(
     rows, columns = np.mgrid[r0:r1, c0:c1]
     x, y = origin[0] + columns.ravel() * resolution, origin[1] + rows.ravel() * resolution
     inside = np.zeros(x.shape, dtype=bool)
-    # Physics, too, takes a mesh for its convex hull.
-    is_mesh = model.geom_type[geom] == int(mujoco.mjtGeom.mjGEOM_MESH)
-    hull = ConvexHull(vertices_of(model, int(model.geom_dataid[geom]))).equations if is_mesh else None
+    hull = hull_of(model, geom)
     for z in np.linspace(max(heights[0], centre[2] - half[2]), min(heights[1], centre[2] + half[2]), SLICES):
         points = (np.column_stack([x, y, np.full_like(x, z)]) - data.geom_xpos[geom]) @ rotation
         # A cell counts as covered when the shape comes within half a cell of its middle.
-        inside |= _distance(model, geom, hull, points) <= resolution / 2
+        inside |= outside_of(model, geom, hull, points) <= resolution / 2
     cells[r0:r1, c0:c1] |= inside.reshape(rows.shape)
 
 
-def _distance(model: mujoco.MjModel, geom: int, hull: np.ndarray | None, points: np.ndarray) -> np.ndarray:
+def hull_of(model: mujoco.MjModel, geom: int) -> np.ndarray | None:
+    """Return the planes (N, 4) of a mesh's convex hull, normals out of it and offsets; None for other shapes."""
+    if model.geom_type[geom] != int(mujoco.mjtGeom.mjGEOM_MESH):
+        return None
+    # Physics, too, takes a mesh for its convex hull.
+    return ConvexHull(vertices_of(model, int(model.geom_dataid[geom]))).equations
+
+
+def outside_of(model: mujoco.MjModel, geom: int, hull: np.ndarray | None, points: np.ndarray) -> np.ndarray:
     """Return about how far points (N, 3) of the geom's frame are outside of it, 0 or less inside [m].
 
-    `hull` has the planes of a mesh (N, 4): normals out of it, and offsets.
+    `hull` is that of `hull_of`. At corners it is less than the true distance, never more.
     """
     if hull is not None:
         return (points @ hull[:, :3].T + hull[:, 3]).max(axis=1)

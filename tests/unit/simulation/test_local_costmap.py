@@ -1,0 +1,167 @@
+"""A base stops before what its sensors show; what they have not shown it touches."""
+
+import math
+
+import numpy as np
+import pytest
+
+from quartet_simulation.codes import BackUpCode, DriveCode, SpinCode
+from quartet_simulation.sensors import laser
+from quartet_simulation.sensors.localisation import compose, inverse
+from quartet_simulation.simulation import Simulation
+from quartet_simulation.worlds import FILES
+
+CAN = "red coke can"
+
+
+@pytest.fixture
+def empty(studio):
+    """The studio with the robot in the middle and the can out of the way."""
+    studio.reset("studio", 0)
+    studio.place_object(CAN, -60.0, 0.0, 0.0)
+    studio.put_robot(-0.4, 0.0, 0.0)
+    return studio
+
+
+def around(sim: Simulation) -> np.ndarray:
+    """Return the points that the robot knows around it, (N, 3) in base_footprint."""
+    sim._base.blocked_along([(0.01, 0.0, 0.0)])
+    return sim._base._local.look().seen
+
+
+def test_a_thing_that_no_sensor_has_seen_is_pushed(empty, hands):
+    """It lies behind the robot, lower than the laser."""
+    empty.place_object(CAN, -0.95, 0.0, 0.0)
+    assert hands(empty).run(empty.backup(0.5, 0.2)).error_code == BackUpCode.NONE
+    assert empty.truth()["objects"][CAN]["position"][0] < -1.0
+
+
+def test_a_thing_that_was_seen_is_not_pushed_when_it_is_behind(empty, hands):
+    empty.place_object(CAN, 0.7, 0.0, 0.0)
+    hand = hands(empty)
+    hand.run(empty.spin(math.pi))
+    # Only what was seen on the way tells of it now.
+    empty._costmap.clear()
+    assert hand.run(empty.backup(0.9, 0.2)).error_code == BackUpCode.COLLISION_AHEAD
+    assert empty.truth()["objects"][CAN]["position"][0] == pytest.approx(0.7, abs=0.01)
+
+
+def test_what_a_laser_shows_stops_a_base_whether_it_is_there_or_not(empty, hands, monkeypatch):
+    true_scan = laser.scan
+
+    def scan(*args):
+        found = true_scan(*args)
+        ahead = len(found["ranges"]) // 2
+        found["ranges"][ahead - 5 : ahead + 6] = 0.45
+        return found
+
+    monkeypatch.setattr(laser, "scan", scan)
+    assert hands(empty).run(empty.drive_on_heading(0.9, 0.2)).error_code == DriveCode.COLLISION_AHEAD
+
+
+def test_a_single_point_is_noise(empty, hands, monkeypatch):
+    true_scan = laser.scan
+
+    def scan(*args):
+        found = true_scan(*args)
+        found["ranges"][len(found["ranges"]) // 2] = 0.45
+        return found
+
+    monkeypatch.setattr(laser, "scan", scan)
+    monkeypatch.setattr("quartet_simulation.navigation.local_costmap.HEIGHTS", np.empty(0))
+    assert hands(empty).run(empty.drive_on_heading(0.5, 0.2)).error_code == DriveCode.NONE
+
+
+@pytest.mark.parametrize(("aside", "turned"), [(0.07, 2.0), (-0.07, -2.0), (0.07, -2.0), (-0.07, 2.0)])
+def test_the_posts_of_a_door_are_where_they_are_seen(tmp_path, hands, aside, turned):
+    """However localisation errs."""
+    text = (FILES / "flat.yaml").read_text().replace("width: 0.9, leaf: open", "width: 0.8, leaf: open")
+    (tmp_path / "world.yaml").write_text(text)
+    sim = Simulation(str(tmp_path), 0, sensors="typical")
+    sim.put_robot(5.3, 2.0, math.pi)
+    local = sim._localisation
+    x, y, yaw = local._last
+    # Corrections do not come before the door is passed.
+    local._level = None
+    corrected = compose((x, y + aside, yaw + math.radians(turned)), inverse(local.odom()))
+    local.estimate = lambda time: compose(corrected, local.odom())
+    goal = hands(sim).drive_to(2.9, 2.0, math.pi)
+    truth = sim.truth()
+    sim.close()
+    assert goal.status == "SUCCEEDED", goal.error_text
+    assert truth["fixed_contacts"] == []
+
+
+def test_what_the_laser_meets_is_as_high_as_the_hand_until_the_camera_sees_over_it(empty):
+    # Beside a wall, which the camera looks along.
+    empty.put_robot(-1.6, -0.5, math.pi / 2)
+    left = around(empty)
+    left = left[(left[:, 1] > 0.3) & (np.abs(left[:, 0]) < 0.1)]
+    assert left[:, 2].max() > 0.95
+    table = empty.world.surface("wooden table")
+    x0, y0, _, y1 = table.rect
+    empty.put_robot(x0 - 0.9, (y0 + y1) / 2, 0.0)
+    ahead = around(empty)
+    ahead = ahead[(ahead[:, 0] > 0.5) & (np.abs(ahead[:, 1]) < (y1 - y0) / 2 - 0.05)]
+    assert len(ahead)
+    assert ahead[:, 2].max() < table.height + 0.05
+
+
+def test_the_hand_keeps_away_from_a_wall_that_only_the_laser_sees(empty, hands):
+    """On its right, where the camera on the left mast does not see; body and base would have room."""
+    x0, _, _, _ = empty.world.bounds
+    empty.put_robot(x0 + 0.52, -0.2, -math.pi / 2)
+    assert hands(empty).run(empty.spin(-math.pi / 2)).error_code == SpinCode.COLLISION_AHEAD
+    assert empty.truth()["fixed_contacts"] == []
+
+
+def test_what_the_camera_sees_to_have_gone_bars_the_way_no_longer(empty, hands):
+    empty.place_object(CAN, 0.5, 0.0, 0.0)
+    seen = around(empty)
+    assert (np.hypot(seen[:, 0] - 0.9, seen[:, 1]) < 0.06).any()
+    empty.place_object(CAN, -60.0, 0.0, 0.0)
+    empty.step(0.6)
+    seen = around(empty)
+    assert not (np.hypot(seen[:, 0] - 0.9, seen[:, 1]) < 0.06).any()
+    empty._costmap.clear()
+    assert hands(empty).run(empty.drive_on_heading(0.7, 0.3)).error_code == DriveCode.NONE
+
+
+def test_what_it_holds_is_no_obstacle_to_a_base(studio, hands):
+    studio.reset("studio", 0, f"in_gripper:{CAN}")
+    studio.put_robot(-0.9, 0.0, 0.0)
+    assert hands(studio).run(studio.drive_on_heading(0.4, 0.3)).error_code == DriveCode.NONE
+
+
+@pytest.mark.parametrize("height", [0.0, 0.30, 0.60, 0.90])
+def test_the_footprint_is_that_of_the_parts_at_each_height(studio, height):
+    studio.reset("studio", 0)
+    studio.put_robot(0.0, -0.3, 1.0)
+    studio._base.blocked_along([(0.01, 0.0, 0.0)])
+    footprint, base = studio._base._footprint, studio._robot_build.base
+    ahead = footprint.distances(np.array([[base.length / 2 + 0.10, 0.0, height], [0.0, 0.0, height]]))
+    if height == 0.30:
+        assert ahead[0] == pytest.approx(0.10, abs=0.01)
+        assert ahead[1] < -0.1
+    elif height == 0.90:
+        # The hand sticks out.
+        assert ahead[0] < 0.05
+    else:
+        assert ahead[0] > 0.09
+
+
+def test_a_base_stops_farther_before_what_is_on_no_map(tmp_path, hands):
+    (tmp_path / "world.yaml").write_text((FILES / "flat.yaml").read_text() + "\npeople:\n- {name: anna}\n")
+    sim = Simulation(str(tmp_path), 0, sensors="typical")
+    sim.reset(None, 0, "absent:yellow cup")
+    sim.put_robot(5.2, 2.0, 0.0)
+    sim._physics.set_person("anna", 6.9, 2.0)
+    sim.step(0.1)
+    assert hands(sim).run(sim.drive_on_heading(1.6, 0.5)).error_code == DriveCode.COLLISION_AHEAD
+    sim.step(0.5)
+    x = sim.truth()["robot"]["pose"][0]
+    truth = sim.truth()
+    sim.close()
+    assert truth["person_contacts"] == []
+    # Her trunk's front is 0.19 m before her middle, the hand 0.55 m before the robot's.
+    assert 6.9 - 0.19 - x - 0.55 > 0.08
