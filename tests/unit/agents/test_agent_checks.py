@@ -251,17 +251,22 @@ async def test_what_the_camera_recognises_is_another_object_if_its_size_is_off_b
 
 
 class GreenInHand(RequestContext):
-    """A hand around something 66 mm wide that the wrist camera calls `label`; `left`: the bottle still stands there."""
+    """A hand around something 66 mm wide that the wrist camera calls `label`.
+
+    left: the bottle still stands there. elsewhere: what the label names does.
+    """
 
     label = ""
-    left = False
+    left = elsewhere = False
 
     async def outcome(self, tool: str, **given: Any) -> ToolOutcome:
         if tool == "moveit__get_grasp_state":
             return ToolOutcome({"ok": True, "state": "HOLDING", "width_m": 0.066, "effort_n": 20.0})
         one = {"score": 0.9, "box_xyxy": [0, 0, 1, 1], "camera": given["camera"]}
         if given["camera"] == "front":
-            return ToolOutcome({"ok": True, "detections": [{**one, "label": "green bottle"}] if self.left else []})
+            there = {"green bottle": self.left, self.label: self.elsewhere}
+            found = [{**one, "label": name} for name in given["names"] if there.get(name)]
+            return ToolOutcome({"ok": True, "detections": found})
         asked = given.get("names")
         shown = [] if asked else [{**one, "label": self.label, "in_gripper": True}]
         return ToolOutcome({"ok": True, "detections": shown})
@@ -283,6 +288,53 @@ async def test_a_thing_of_the_same_colour_in_the_hand_is_told_by_what_was_left_b
     check.label, check.left = label, left
     settled = await verify(check, PickReport(success=True, error_code="NONE", reason="held"))
     assert (settled.error_code, settled.held_object) == (code, held)
+
+
+@pytest.mark.parametrize(("left", "code"), [(False, "NONE"), (True, "PICK_WRONG_OBJECT")])
+async def test_what_stands_in_view_is_not_between_the_fingers(left, code):
+    """The fingers hid all but a patch of a wooden cube, which looked like a sponge that stood beside it."""
+    request = fingers().request.model_copy(update={"arguments": PickArguments(object_name="green bottle")})
+    check = GreenInHand(request, ROBOT, HOME, None, None, WorkClock(60, 60))
+    check.label, check.left, check.elsewhere = "red coke can", left, True
+    settled = await verify(check, PickReport(success=True, error_code="NONE", reason="held"))
+    assert (settled.error_code, settled.held_object) == (code, None if left else "green bottle")
+
+
+class HeldTooHigh(RequestContext):
+    """A hand that holds a carton near the top of the arm's reach: of further 5 cm up, `reach` are possible."""
+
+    reach = 0.0
+
+    async def outcome(self, tool: str, **given: Any) -> ToolOutcome:
+        self.asked = [*getattr(self, "asked", []), tool.partition("__")[2]]
+        match tool:
+            case "moveit__get_grasp_state":
+                return ToolOutcome({"ok": True, "state": "HOLDING", "width_m": 0.066, "effort_n": 20.0})
+            case "moveit__get_current_pose":
+                pose = {"frame_id": "base_footprint", "position": (0.79, 0.03, 1.38), "orientation": (1, 0, 0, 0)}
+                return ToolOutcome({"ok": True, "pose": pose, "joint_positions": {}})
+            case "moveit__plan_cartesian_path":
+                short = self.reach < given.get("min_fraction", 0.95)
+                return ToolOutcome({"ok": not short, "error_code": "PATH_INCOMPLETE" if short else "NONE"})
+            case "moveit__plan_and_execute":
+                free = "backup_robot" in self.asked
+                return ToolOutcome({"ok": free, "error_code": "NONE" if free else "GOAL_IN_COLLISION"})
+            case "perception__detect_objects":
+                one = {"label": "red coke can", "score": 0.9, "box_xyxy": [0, 0, 1, 1], "camera": "arm"}
+                shown = [{**one, "in_gripper": True}] if given["camera"] == "arm" else []
+                return ToolOutcome({"ok": True, "detections": shown})
+            case _:
+                return ToolOutcome({"ok": True, "error_code": "NONE"})
+
+
+@pytest.mark.parametrize(("reach", "code"), [(1.0, "NONE"), (0.83, "NONE"), (0.1, "PICK_PLAN_FAILED")])
+async def test_a_base_backs_off_when_the_hand_has_been_lifted_at_all(reach, code):
+    request = fingers().request
+    check = HeldTooHigh(request, ROBOT, HOME, None, None, WorkClock(60, 60))
+    check.reach = reach
+    settled = await verify(check, PickReport(success=False, error_code="PICK_PLAN_FAILED", reason="not tucked"))
+    assert settled.error_code == code
+    assert ("backup_robot" in check.asked) == (code == "NONE")
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_glass_and_metal_have_holes(home, level, name, share):
     physics = home._physics
     x, y, yaw = physics.base_pose()
     home.place_object(name, x + 0.9 * np.cos(yaw), y + 0.9 * np.sin(yaw), 0.0)
-    stereo = StereoDepth(physics.model, level, {name: kind.finish for name, kind in home.world.kinds.items()})
+    stereo = StereoDepth(physics.model, level, {name: home.world.kinds[name].finish})
     camera = physics.model.camera("front").id
     chance = np.zeros((480, 640))
     truth = truly(home)
@@ -139,7 +139,7 @@ def test_glass_and_metal_have_holes(home, level, name, share):
     off = ~near(home, truth, name, 0.05) & ~grown(edges(truth), 14) & (truth > 0.2)
     assert on.sum() > 100
     assert chance[on].mean() / 8 == pytest.approx(getattr(level, share), abs=0.12)
-    assert chance[off].mean() < 0.05
+    assert chance[off].mean() / 8 < 0.01
 
 
 def truly(sim):

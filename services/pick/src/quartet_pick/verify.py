@@ -12,7 +12,8 @@ from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, GraspSt
 from quartet_contracts.tools.perception import Detection, DetectResult
 from quartet_site import CatalogueObject, normalise
 
-EXTRA_LIFT_M = 0.05
+EXTRA_LIFT_M, LEAST_LIFT = 0.05, 0.4
+"""How much farther the hand is lifted [m], and the share of that which must be possible."""
 HEIGHT_SLACK_M = 0.03
 """How far a measured height may be from any of the thing's sizes: it may also lie on its side."""
 WIDTH_SLACK_M = 0.008
@@ -106,6 +107,7 @@ async def _lift_and_back_off(check: RequestContext) -> bool:
         position=[x, y, z + EXTRA_LIFT_M],
         orientation=list(now.pose.orientation),
         frame_id=now.pose.frame_id,
+        min_fraction=LEAST_LIFT,
     )
     if not lifted.ok:
         return False
@@ -124,9 +126,9 @@ async def _other_thing(
     """Return what tells that the held thing is not the wanted one, else None; its id goes into the result.
 
     The gripper driver's word counts where it gives one. Otherwise the width between the fingers must be one that the
-    wanted thing has, and the wrist camera must not show something else there. Where it shows nothing that it knows, or
-    something of the same colour, since the fingers hide shapes, the wanted thing must not be seen standing somewhere
-    else. What a camera or a driver calls a thing is told only where the site knows it by that name.
+    wanted thing has, and the wrist camera must not show something else there, unless that is seen standing somewhere.
+    Where it shows nothing that it knows, or something of the same colour, since the fingers hide shapes, the wanted
+    thing must not be seen standing somewhere else. What a camera or a driver calls a thing is told only where the site knows it by that name.
     """
     name, object_id = arguments.object_name, arguments.object_id
     if grasp.attached_object:
@@ -147,6 +149,9 @@ async def _other_thing(
     alike = [one for one in held if normalise(one.label) == normalise(name if wanted is None else wanted.name)]
     others = [] if alike else held
     other = _named(check, others[0].label) if others else None
+    if others and not _same_colour(wanted, other) and await _stands(check, others[0].label):
+        # The fingers hide most of what they hold, and nothing is at two places.
+        others, other = [], None
     if others and not _same_colour(wanted, other):
         check.object_id = others[0].object_id
         return _other(other, f"between the fingers is {_called(other)}, not '{name}'")
@@ -157,6 +162,11 @@ async def _other_thing(
         return _other(other, reason)
     check.object_id = alike[0].object_id if alike else object_id
     return None
+
+
+async def _stands(check: RequestContext, name: str) -> bool:
+    """Return whether the front camera sees a thing of that name that is not between the fingers."""
+    return any(not one.in_gripper for one in await check.detect(name, "front"))
 
 
 def _in_hand(seen: list[Detection]) -> list[Detection]:
