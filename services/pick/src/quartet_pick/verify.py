@@ -128,7 +128,8 @@ async def _other_thing(
     The gripper driver's word counts where it gives one. Otherwise the width between the fingers must be one that the
     wanted thing has, and the wrist camera must not show something else there, unless that is seen standing somewhere.
     Where it shows nothing that it knows, or something of the same colour, since the fingers hide shapes, the wanted
-    thing must not be seen standing somewhere else. What a camera or a driver calls a thing is told only where the site knows it by that name.
+    thing must not be seen standing somewhere else. What a camera or a driver calls a thing is told only where the site
+    knows it by that name.
     """
     name, object_id = arguments.object_name, arguments.object_id
     if grasp.attached_object:
