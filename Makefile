@@ -34,6 +34,8 @@ test: setup ## Run all tests but the next three, about a quarter of an hour
 	@$(BIN)/python -m pytest -n 4 --dist loadscope --no-loadscope-reorder -q -m "not long" $(PYTEST_ARGS)
 
 test-long: setup ## Run the tests that take long and seldom fail alone (marked `long`)
+	@# Before the tests: while .venv is synchronised, nothing can run in it. 3: the models cannot be installed here.
+	@scripts/robot-models fetch || [ $$? = 3 ]
 	@$(BIN)/python -m pytest -n 4 --dist loadscope --no-loadscope-reorder -q -m long $(PYTEST_ARGS)
 
 test-containers: setup ## Build the images and test them in a real deployment (docker; as root on Debian it brings its own)

@@ -30,7 +30,10 @@ def robots() -> list[Any]:
 
 
 def have_model(robot: str) -> None:
-    """Install the model of a robot as a user does, or skip the test where that cannot be."""
+    """Install the model of a robot as a user does, or skip the test where that cannot be.
+
+    `make test-long` has done so before its tests run side by side, since nothing can run in .venv meanwhile.
+    """
     package = package_of(robot)
     if package is None:
         return

@@ -37,16 +37,6 @@ async def test_an_arm_that_cannot_be_tucked_where_the_robot_stands_is_tucked_a_l
     assert studio.memory.tools().index("nav2__backup_robot") < studio.memory.tools().index("nav2__navigate_to_pose")
 
 
-async def test_nav_plan_failed_when_the_arm_cannot_be_tucked(studio):
-    """Nor can the robot back off: things stand behind it."""
-    await raised_at_the_counter(studio)
-    studio.put_before("green tea box", -0.46, 0.1, 0.0)
-    studio.put_before("red cup", -0.46, -0.1, 0.0)
-    result = await studio.approach("studio", "red coke can", "pick")
-    assert result.error_code == "NAV_PLAN_FAILED", studio.memory.story()
-    assert "nav2__navigate_to_pose" not in studio.memory.tools()
-
-
 async def test_the_robot_stands_nearer_or_at_another_side_where_it_is_asked_to(studio):
     await studio.approach("studio", "red coke can", "pick")
     usual, at = studio.distance("red coke can"), studio.truth()["robot"]["pose"]

@@ -91,6 +91,20 @@ async def test_a_drive_is_made_again_only_where_its_end_is_known(code: str) -> N
     assert check.called.count(DRIVE) == (1 if code == "TIMEOUT" else 2)
 
 
+@pytest.mark.parametrize("backs_off", [True, False])
+async def test_nothing_is_driven_where_the_arm_cannot_be_tucked(backs_off: bool) -> None:
+    """It does not help to back off, or the base does not get back."""
+    up = {"joint_positions": {**TUCKED, ROBOT.arm.joints[1]: -1.0}, "pose": ABOVE}
+    back = {} if backs_off else "NAVIGATION_FAILED"
+    says = {"moveit__get_current_pose": [up], MOVE: ["GOAL_IN_COLLISION"], "nav2__backup_robot": [back]}
+    check = to_kitchen(says)
+    with pytest.raises(GaveUpError) as end:
+        await approach(check)
+    assert end.value.code == "NAV_PLAN_FAILED"
+    assert DRIVE not in check.called
+    assert check.called.count(MOVE) > (1 if backs_off else 0)
+
+
 def arm_over(says: dict[str, list[Any]]) -> tuple[CodedArm, Played]:
     check = played(Skill.PICK, says, object_name="red coke can")
     return CodedArm(check, failed="PICK_PLAN_FAILED", out_of_reach="PICK_REACH_EXCEEDED"), check

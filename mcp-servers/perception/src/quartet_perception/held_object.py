@@ -19,6 +19,7 @@ from quartet_perception.catalogue import CatalogueEntry
 from quartet_perception.scene.colour import FULL, membership_table, quantised, white_balance
 from quartet_perception.scene.fit_quality import evaluate_fit
 from quartet_perception.scene.pose_fit import fit_pose
+from quartet_perception.scene.regions import between
 from quartet_perception.scene.solids import solids_of
 from quartet_perception.scene.view import Mask, View
 from quartet_perception.segmenters.base import SegmentedObject
@@ -60,6 +61,8 @@ _BLIND_OUTLINE = 0.6
 _MIN_OVERLAP, _CLOSE = 0.6, 0.15
 """Least overlap of an object too near for depth with its expected outline, and how much worse than the best one it may
 be and still be named."""
+_OWN_SHARE = 0.5
+"""Share of an object's own colours from which other ones between them count as its print."""
 _AHEAD_M = 0.02
 _SAME_LINE_PX = 1e-9
 """Points that are off a line by less lie on it."""
@@ -223,7 +226,10 @@ def _outline_overlap(view: View, entry: CatalogueEntry, member: Mask, file: Robo
         if total == 0 or int((expected & blind).sum()) < _BLIND_OUTLINE * total:
             continue
         touching = np.unique(regions[expected])
-        seen = np.isin(regions, touching[touching > 0])
+        own = np.isin(regions, touching[touching > 0])
+        # With what is printed on it.
+        filled = (between(own, 0) | between(own, 1)) & blind
+        seen = filled if float(own.sum()) > _OWN_SHARE * float(filled.sum()) else own
         both = expected & seen
         overlap = float(both.sum()) / float((expected | seen).sum())
         if overlap > best[0]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,9 +144,7 @@ def printed_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob
         own = inner & wanted[box]
         if int(own.sum()) < MIN_PIXELS:
             continue
-        below = np.logical_or.accumulate(own, axis=0)
-        above = np.logical_or.accumulate(own[::-1], axis=0)[::-1]
-        filled = inner & below & above
+        filled = inner & between(own, 0)
         pixels = int(filled.sum())
         if pixels < _LEAST_PRINTED or not _PRINTED < float(own.sum()) / pixels < _PLAIN:
             continue
@@ -153,6 +152,13 @@ def printed_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob
         labels[box] = filled
         (part,) = ndimage.find_objects(labels)
         yield _blob(picture, labels, 1, part)
+
+
+def between(own: Mask, axis: Literal[0, 1]) -> Mask:
+    """Return the pixels of a mask and those that lie between two of them in their column (axis 0) or row (axis 1)."""
+    after = np.logical_or.accumulate(own, axis=axis)
+    before = np.flip(np.logical_or.accumulate(np.flip(own, axis), axis=axis), axis)
+    return after & before
 
 
 def _blob(picture: PreparedView, labels: NDArray[np.int32], label: int, box: tuple[slice, slice]) -> Blob:
