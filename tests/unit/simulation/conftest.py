@@ -96,7 +96,9 @@ class Hands:
         x, y = self.in_base(*thing["position"][:2])
         qx, qy, qz, qw = thing["quaternion"]
         yaw = math.atan2(2 * (qw * qz + qx * qy), 1 - 2 * (qy * qy + qz * qz)) - base_yaw
-        if kind.size[1] < kind.size[0]:
+        # Across the narrow side of all of it: a mug has a handle.
+        width, depth, _ = extent(kind)
+        if depth < width:
             yaw += math.pi / 2
         height = extent(kind)[2]
         top = thing["bottom_z"] + height

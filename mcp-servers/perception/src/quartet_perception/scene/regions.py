@@ -134,7 +134,7 @@ def blobs_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob]:
 
 
 def printed_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob]:
-    """Yield regions of some colours with the pixels of others that lie between them, above each other, on one body.
+    """Yield regions of some colours with the pixels of others that lie between them on one body, in a row or column.
 
     A body is what no depth edge divides. What is printed on a thing divides it into regions of its own colour.
     """
@@ -144,7 +144,7 @@ def printed_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob
         own = inner & wanted[box]
         if int(own.sum()) < MIN_PIXELS:
             continue
-        filled = inner & between(own, 0)
+        filled = inner & (between(own, 0) | between(own, 1))
         pixels = int(filled.sum())
         if pixels < _LEAST_PRINTED or not _PRINTED < float(own.sum()) / pixels < _PLAIN:
             continue
