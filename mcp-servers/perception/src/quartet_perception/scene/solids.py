@@ -1,12 +1,12 @@
 """Solids in the base frame: distance of points to their surface, and where rays of a camera meet them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull
 
 from quartet_site.site import Appearance
 
@@ -97,7 +97,7 @@ class PosedSolid:
         """Nx2 corners of its outline on the floor, in order [m]."""
         if self.solid.parts:
             corners = np.concatenate([piece.footprint for piece in self._pieces()])
-            return corners[ConvexHull(corners).vertices]
+            return _hull(corners)
         sx, sy, _ = self.solid.size
         if self.solid.round:
             angles = np.linspace(0, 2 * np.pi, 24, endpoint=False)
@@ -208,6 +208,27 @@ def signed_distances(solid: Solid, points: NDArray[np.floating], poses: Array, z
 
 def _rounded(a: Array, b: Array) -> Array:
     return np.sqrt(np.maximum(a, 0) ** 2 + np.maximum(b, 0) ** 2) + np.minimum(np.maximum(a, b), 0)
+
+
+def _hull(points: Array) -> Array:
+    """Return the corners of the convex outline of Nx2 points, counterclockwise.
+
+    Andrew's monotone chain: scipy.spatial would be for this alone, and the server's image does without it.
+    """
+    ordered = sorted(map(tuple, points.tolist()))
+
+    def chain(those: Iterable[tuple[float, ...]]) -> list[tuple[float, ...]]:
+        kept: list[tuple[float, ...]] = []
+        for x, y in those:
+            while len(kept) > 1:
+                (ax, ay), (bx, by) = kept[-2:]
+                if (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0:
+                    break
+                kept.pop()
+            kept.append((x, y))
+        return kept[:-1]
+
+    return np.array([*chain(ordered), *chain(reversed(ordered))])
 
 
 def _hit_box(start: Array, rays: Array, half: Array) -> tuple[Array, Array]:
