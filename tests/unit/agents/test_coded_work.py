@@ -139,6 +139,14 @@ async def test_what_stopped_the_hand_is_left_straight_up_and_not_pushed_again() 
     assert tuck["target"] == {"state_name": ROBOT.arm.transit_state}
 
 
+async def test_the_way_down_to_a_place_need_not_be_free_to_its_end() -> None:
+    """What is held is let go a little higher; a thing that is to be grasped is reached or not."""
+    arm, check = arm_over({})
+    for least in (0.87, None):
+        await arm.down(Pose3D.model_validate(GRASP), Pose3D.model_validate(ABOVE), 0.4, "the floor", least)
+    assert [one.get("min_fraction") for one in check.given] == [0.87, None]
+
+
 async def test_what_is_held_and_cannot_be_lifted_straight_is_brought_to_transit() -> None:
     """The hand does not stay at the table."""
     states = "EMPTY", "HOLDING"

@@ -49,6 +49,7 @@ POSE = {"frame_id": "base_footprint", "position": [0.6, 0.0, 0.5], "orientation"
 POSES = dict.fromkeys(("pre_grasp_pose", "grasp_pose", "lift_pose", "pre_place_pose", "place_pose"), POSE)
 PARTS = {
     "lift_min_fraction": 0.5,
+    "lower_min_fraction": 0.9,
     "retract_min_fraction": 0.5,
     "pre_grasp_lower_by_m": 0.1,
     "pre_place_lower_by_m": 0.1,

@@ -273,13 +273,13 @@ def test_pick_and_place_let_the_arm_be_lower_where_it_cannot_be_high(pick, place
     assert [one.get("lower_by_m") for one in planned] == [0.12, None]
     assert [one.get("min_fraction") for one in straight] == [None, 0.4]
     drop = {"pre_place_pose": pose(0.7), "place_pose": pose(0.5)}
-    room = {"pre_place_lower_by_m": 0.06, "retract_min_fraction": 0.5}
+    room = {"pre_place_lower_by_m": 0.06, "lower_min_fraction": 0.9, "retract_min_fraction": 0.5}
     robot.say("get_topdown_placing_pose", {"ok": True, **drop, **room})
     talk, _ = place()
     planned = [arguments for _, arguments in talk.made("moveit__plan_and_execute")]
     straight = [arguments for _, arguments in talk.made("moveit__plan_cartesian_path")]
     assert [one.get("lower_by_m") for one in planned] == [0.06, None]
-    assert [one.get("min_fraction") for one in straight] == [None, 0.5]
+    assert [one.get("min_fraction") for one in straight] == [0.9, 0.5]
 
 
 @pytest.mark.parametrize(("found", "again"), [(True, None), (True, 0.3), (False, None)])

@@ -81,13 +81,15 @@ class CodedArm:
         least = {} if min_fraction is None else {"min_fraction": min_fraction}
         return await self._move("moveit__plan_cartesian_path", BLOCKED, **_target(pose), **least)
 
-    async def down(self, pose: Pose3D, above: Pose3D, min_fraction: float | None, what: str) -> None:
+    async def down(
+        self, pose: Pose3D, above: Pose3D, min_fraction: float | None, what: str, least: float | None = None
+    ) -> None:
         """Bring the tool straight from `above` down to `pose`; where that fails, to transit, and raise GaveUpError.
 
-        What stopped the hand on its way is left as the hand came, straight up, before the arm swings: at least
-        `min_fraction` of the way.
+        Where not all of the way is free, `least` (0 to 1) of it is enough. What stopped the hand on its way is left as
+        the hand came, straight up, before the arm swings: at least `min_fraction` of the way.
         """
-        moved = await self.straight(pose)
+        moved = await self.straight(pose, least)
         if moved.error_code in BLOCKED:
             await self.straight(above, min_fraction)
         await self.towards(moved, what)

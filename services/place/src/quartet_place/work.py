@@ -30,7 +30,8 @@ async def work(check: RequestContext) -> PlaceReport:
     assert drop.place_pose is not None
     assert drop.pre_place_pose is not None
     await arm.towards(await arm.above(drop.pre_place_pose, drop.pre_place_lower_by_m), f"'{target}'")
-    await arm.down(drop.place_pose, drop.pre_place_pose, drop.retract_min_fraction, f"'{target}'")
+    least = drop.lower_min_fraction
+    await arm.down(drop.place_pose, drop.pre_place_pose, drop.retract_min_fraction, f"'{target}'", least)
     opened = await arm.fingers("open_gripper")
     let_go = await _let_go(arm, arguments.object_name, opened)
     await arm.up(drop.pre_place_pose, drop.retract_min_fraction, drop.pre_place_lower_by_m)

@@ -189,6 +189,9 @@ class PlacingPoseResult(ToolResult):
     pre_place_pose: Pose3D | None = None
     pre_place_lower_by_m: Metres = 0.0
     """How much lower than pre_place_pose the hand may stop, where it cannot be there."""
+    lower_min_fraction: float | None = None
+    """Least part of the straight way from pre_place_pose down to place_pose after which the object may be let go, 0 to
+    1."""
     retract_min_fraction: float | None = None
     """Least part of the straight way from place_pose back to pre_place_pose after which the finger tips clear what was
     put down, 0 to 1."""

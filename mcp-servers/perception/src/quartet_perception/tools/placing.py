@@ -20,6 +20,9 @@ from quartet_site import is_floor
 from quartet_tool_server import ToolServer
 
 Mode = Literal["floor", "surface", "container"]
+_DROP_M, _LEAST_WAY = 0.02, 0.5
+"""How much higher than asked for an object may be let go [m]: a voxel of MoveIt's octomap, as high as 0.025 m, ends the
+way a little above the place. And the part of the way down that has to be free in any case."""
 
 
 def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
@@ -67,14 +70,14 @@ def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
     ) -> PlacingPoseResult:
         """Work out where to let the held object go, from a fresh picture.
 
-        pre_place_pose (go there first) and place_pose (then straight down to it and open) are poses of the tool flange
-        in the base frame, pointing down; use them as they are. Under a board or near the end of its reach the arm does
-        not get as high: pass pre_place_lower_by_m as lower_by_m of plan_and_execute, and retract_min_fraction as
-        min_fraction of plan_cartesian_path on the way back. mode is floor, surface or container; drop_point is where
-        the underside of the object comes to lie. If reachable is false, do not move the arm: the base must come nearer
-        (distance_m says how far the spot is). NOT_A_PLACE: the name is an object, not a place. NO_OBJECTS_FOUND: the
-        place is not in view, drive or turn towards it. NO_FREE_SPACE: it is full. TOO_FEW_POINTS: drive nearer.
-        UNKNOWN_OBJECT_ID: go on with the name.
+        pre_place_pose (go there first) and place_pose (then straight down to it, with lower_min_fraction as
+        min_fraction, and open) are poses of the tool flange in the base frame, pointing down; use them as they are.
+        Under a board or near the end of its reach the arm does not get as high: pass pre_place_lower_by_m as lower_by_m
+        of plan_and_execute, and retract_min_fraction as min_fraction of plan_cartesian_path on the way back. mode is
+        floor, surface or container; drop_point is where the underside of the object comes to lie. If reachable is
+        false, do not move the arm: the base must come nearer (distance_m says how far the spot is). NOT_A_PLACE: the
+        name is an object, not a place. NO_OBJECTS_FOUND: the place is not in view, drive or turn towards it.
+        NO_FREE_SPACE: it is full. TOO_FEW_POINTS: drive nearer. UNKNOWN_OBJECT_ID: go on with the name.
         """
         if held_object_id is not None:
             held_object = perceiver.tracker.mark_held(id_scope(), held_object_id).name
@@ -172,6 +175,7 @@ def _result(
         place_pose=place,
         pre_place_pose=place.model_copy(update={"position": (higher.x, higher.y, higher.z)}),
         pre_place_lower_by_m=room.lower_by,
+        lower_min_fraction=max(_LEAST_WAY, 1 - _DROP_M / max(above, _DROP_M)),
         retract_min_fraction=room.fraction,
         drop_point=drop.underside,
         distance_m=drop.distance,

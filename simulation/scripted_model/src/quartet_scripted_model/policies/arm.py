@@ -63,9 +63,14 @@ def blocked(result: Result) -> bool:
     return result.code == "EXECUTION_FAILED"
 
 
-def straight_down(talk: Conversation, pose: Pose, above: Pose, min_fraction: float | None, say: str) -> Asking:
-    """A straight motion from `above` down to `pose`; what stops it is left as the hand came, straight up."""
-    result = yield from move(talk, STRAIGHT, straight_to(talk, pose), say)
+def straight_down(
+    talk: Conversation, pose: Pose, above: Pose, min_fraction: float | None, say: str, least: float | None = None
+) -> Asking:
+    """A straight motion from `above` down to `pose`, or `least` of the way.
+
+    What stops it is left as the hand came, straight up: at least `min_fraction` of that way.
+    """
+    result = yield from move(talk, STRAIGHT, straight_to(talk, pose, least), say)
     if blocked(result):
         yield from move(talk, STRAIGHT, straight_to(talk, above, min_fraction), "Something is in the way: up again.")
     return result
