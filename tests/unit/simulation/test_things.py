@@ -157,7 +157,7 @@ def test_a_thing_of_ones_own_may_be_of_glass(tmp_path):
     for finish in ("matt", "clear"):
         world = load_world(with_thing(tmp_path, **fields, finish=finish))
         model = make_spec(world, textures=False).compile()
-        stereo = StereoDepth(model, LEVELS["harsh"].depth, {name: kind.finish for name, kind in world.kinds.items()})
+        stereo = StereoDepth(model, LEVELS["harsh"].depth, world.finishes)
         data = mujoco.MjData(model)
         camera = model.camera("front").id
         start = model.jnt_qposadr[model.joint(body_name("grey thing")).id]

@@ -54,7 +54,6 @@ from quartet_simulation.sensors.noise import generator
 from quartet_simulation.truth import describe, describe_object, distances_of_hand
 from quartet_simulation.worlds import find_world
 from quartet_simulation.worlds.compile import make_spec
-from quartet_simulation.worlds.objects import Finish
 
 MARK_EVERY = 50
 """Ticks between two looks at what moves around a robot."""
@@ -375,8 +374,7 @@ class Simulation(ArmSimulation):
     def _render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
         host, physics = self._host, self._physics
         if host._cameras is None:
-            finishes: dict[str, Finish] = {name: kind.finish for name, kind in self.world.kinds.items()}
-            host._cameras = Cameras(physics.model, host._level, finishes)
+            host._cameras = Cameras(physics.model, host._level, self.world.finishes)
         seed, warmth = self.seed + physics.number, host._episode.warmth
         return host._cameras.render(camera, physics.data, seed, self.time, warmth, physics.prefix)
 

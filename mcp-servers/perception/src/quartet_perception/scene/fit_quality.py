@@ -44,7 +44,7 @@ _SURELY_ABOVE_M, _ABOVE_M, _BESIDE_M = 0.02, 0.05, 0.01
 """What is so far above a top is not it, and is looked at so far up, within its outline and so much more."""
 _WALL_M, _WALL_WITHIN_M, _MOST_SIDES = (0.08, 0.5), 0.25, 5
 """How high above the ground a wall is looked for, how far from an object, and in how many of eight directions."""
-_MOST_HIDDEN = 0.5
+_MOST_COVERED = 0.5
 """Share of its top's outline above which something of its colours lies that is not behind it."""
 _AS_WIDE = 0.6
 """A column has at least this share of its points there; a bottle's neck has less."""
@@ -58,7 +58,7 @@ class FitQuality:
     in the picture and not behind something nearer. explained: part of the coloured region that it accounts for.
     cost: for comparing poses of the same solid, smaller is better. box: u0, v0, u1, v1 [pixels]; mask: its pixels
     there, every `stride`-th one where the box is larger than the mask. coloured: share of its visible pixels that have
-    its colours, those of a lid or a print left out as far as they may be.
+    its colours, of an upright cylinder's wall where that is more.
     """
 
     score: float
@@ -467,7 +467,7 @@ def continues_above(view: View, posed: PosedSolid, member: NDArray[np.uint8], si
     return above >= _MIN_PIXELS and above > _AS_WIDE * below
 
 
-def hidden_above(view: View, posed: PosedSolid, member: NDArray[np.uint8]) -> bool:
+def covered_above(view: View, posed: PosedSolid, member: NDArray[np.uint8]) -> bool:
     """Return whether most of what is above its top has its colours and is not behind it.
 
     A table's top hides a leg but for its lower end.
@@ -480,8 +480,8 @@ def hidden_above(view: View, posed: PosedSolid, member: NDArray[np.uint8]) -> bo
     if len(ahead) == 0:
         return False
     slack = 0.012 + 2 * depth_noise(float(np.median(ahead)))
-    hidden = view.valid[pixels] & (view.depth[pixels] < ahead + slack) & (member[pixels] > _OWN_COLOUR * FULL)
-    return float(hidden.mean()) > _MOST_HIDDEN
+    covered = view.valid[pixels] & (view.depth[pixels] < ahead + slack) & (member[pixels] > _OWN_COLOUR * FULL)
+    return float(covered.mean()) > _MOST_COVERED
 
 
 def enclosed(view: View, posed: PosedSolid) -> bool:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from quartet_perception.catalogue import Catalogue, CatalogueEntry
 from quartet_perception.scene.colour import membership_table
-from quartet_perception.scene.fit_quality import attached, continues_above, enclosed, evaluate_fit, hidden_above
+from quartet_perception.scene.fit_quality import attached, continues_above, covered_above, enclosed, evaluate_fit
 from quartet_perception.scene.pose_fit import fit_pose, is_another_thing, is_explained, refine, simple_cost
 from quartet_perception.scene.regions import (
     MEMBER,
@@ -219,7 +219,7 @@ class ColourShapeSegmenter:
         ):
             return 0.0
         on_surface = fitted.entry.kind == "object" and fitted.support is not None and not self._stacked
-        if on_surface and hidden_above(view, posed, fitted.member):
+        if on_surface and covered_above(view, posed, fitted.member):
             return 0.0
         low, high = _ATTACHED
         return float(np.clip((high - attached(view, posed, picture.supports.mask)) / (high - low), 0, 1))

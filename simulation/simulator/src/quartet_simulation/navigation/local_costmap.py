@@ -11,7 +11,7 @@ from scipy import ndimage
 
 from quartet_simulation.navigation.costmap import RESOLUTION, Costmap
 from quartet_simulation.sensors.depth_rays import COLUMNS, ROWS, DepthRays
-from quartet_simulation.sensors.localisation import Localisation, Pose, compose, inverse
+from quartet_simulation.sensors.localisation import Localisation, Pose, compose, inverse, moved_by
 
 LASER_PERIOD_S = 0.1
 """Time between two scans [s], as of the topic."""
@@ -119,7 +119,7 @@ class LocalCostmap:
         scan_due = now - self._scanned_at >= LASER_PERIOD_S - 1e-6
         picture_due = moved or now - self._pictured_at >= CAMERA_PERIOD_S - 1e-6
         if scan_due:
-            self._scanned_at, self._laser = now, _moved(self._scanned(), odom)
+            self._scanned_at, self._laser = now, moved_by(self._scanned(), odom)
         if picture_due:
             self._pictured_at, self._pictured_from = now, odom
             self._take_picture(odom)
@@ -127,31 +127,31 @@ class LocalCostmap:
             self._in_odom = self._gather(now, odom)
         kept, here = self._in_odom, inverse(odom)
         return Surroundings(
-            _moved(kept.seen, here), kept.may_move, _moved(kept.marked, here), _moved(kept.mapped, here)
+            moved_by(kept.seen, here), kept.may_move, moved_by(kept.marked, here), moved_by(kept.mapped, here)
         )
 
     def _gather(self, now: float, odom: Pose) -> Surroundings:
         """Return what is around the robot, in odom."""
         estimate = self._localisation().estimate(now)
         to_map = compose(estimate, inverse(odom))
-        unknown = self._from_map(_moved(self._laser, to_map)) > MAPPED_WITHIN_M
+        unknown = self._from_map(moved_by(self._laser, to_map)) > MAPPED_WITHIN_M
         columns = _columns(self._laser)
         # Who was not there when the camera looked is as high as a person.
         high = np.tile(unknown, len(HEIGHTS)) | ~np.isin(_key(_cells(columns)), self._free)
         depth = self._depth[np.hypot(self._depth[:, 0] - odom[0], self._depth[:, 1] - odom[1]) < NEAR_M]
         seen = np.vstack([self._laser, columns[high], depth])
-        may_move = (seen[:, 2] > LOW_M) & (self._from_map(_moved(seen, to_map)) > MAPPED_WITHIN_M)
+        may_move = (seen[:, 2] > LOW_M) & (self._from_map(moved_by(seen, to_map)) > MAPPED_WITHIN_M)
         near = np.abs(self._border - estimate[:2]).max(axis=1, initial=0.0) < NEAR_M
         to_odom = inverse(to_map)
         outlines = [(x + radius * u, y + radius * v) for x, y, radius in self._things() for u, v in ROUND]
         marked = np.array(outlines).reshape(-1, 2)
-        return Surroundings(seen, may_move, marked, _moved(self._border[near], to_odom))
+        return Surroundings(seen, may_move, marked, moved_by(self._border[near], to_odom))
 
     def free_box(self, low: np.ndarray, high: np.ndarray) -> None:
         """Note that nothing is above the points of the laser in a box of base_footprint, from `low` to `high` (3,)."""
         odom = self._localisation().odom()
         cells = np.unique(_key(_cells(_columns(self._laser))))
-        middles = _moved(_middles(cells), inverse(odom))
+        middles = moved_by(_middles(cells), inverse(odom))
         self._free = np.union1d(self._free, cells[((middles > low) & (middles < high)).all(axis=1)])
         self._in_odom = self._gather(self._clock(), odom)
 
@@ -177,10 +177,10 @@ class LocalCostmap:
         # Where it sees the floor nothing stands, however low.
         past = depth.copy()
         past[near] = np.where(stands, depth[near], np.inf)
-        here = _moved(self._depth, inverse(odom))
+        here = moved_by(self._depth, inverse(odom))
         kept = ~self._gone(here, past, pose) & (np.hypot(here[:, 0], here[:, 1]) < WINDOW_M)
         self._note_free(past, pose, odom)
-        shown = _moved(shown[stands], odom)
+        shown = moved_by(shown[stands], odom)
         # The newest first, of which unique() keeps one a voxel.
         points = np.vstack([shown, self._depth[kept]])
         _, first = np.unique(_key(np.floor(points / VOXEL_M).astype(np.int64)), return_index=True)
@@ -191,7 +191,7 @@ class LocalCostmap:
         cells = np.unique(_key(_cells(_columns(self._laser))))
         beside = (cells[:, None] + BESIDE).ravel()
         keys, back = np.unique(beside, return_inverse=True)
-        free = self._gone(_moved(_middles(keys), inverse(odom)), depth, pose)
+        free = self._gone(moved_by(_middles(keys), inverse(odom)), depth, pose)
         # Along a wall it sees past cells that are partly in front of it, but never past those behind.
         self._free = np.union1d(self._free, cells[free[back].reshape(-1, len(BESIDE)).all(axis=1)])
 
@@ -240,12 +240,3 @@ def _middles(keys: np.ndarray) -> np.ndarray:
     y = ((keys >> 20) + 0x80000 & 0xFFFFF) - 0x80000
     x = keys - (y << 20) - z >> 40
     return (np.stack([x, y, z], axis=1) + 0.5) * CELL
-
-
-def _moved(points: np.ndarray, pose: Pose) -> np.ndarray:
-    """Return points (N, 2 or 3), given in a frame at a pose, in the frame of the pose."""
-    c, s = math.cos(pose[2]), math.sin(pose[2])
-    found = points.copy()
-    found[:, 0] = c * points[:, 0] - s * points[:, 1] + pose[0]
-    found[:, 1] = s * points[:, 0] + c * points[:, 1] + pose[1]
-    return found

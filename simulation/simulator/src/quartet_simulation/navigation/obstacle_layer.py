@@ -23,7 +23,7 @@ from quartet_simulation.navigation.costmap import (
 from quartet_simulation.physics import Physics
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors import laser
-from quartet_simulation.sensors.localisation import Pose, compose, inverse
+from quartet_simulation.sensors.localisation import Pose, compose, inverse, moved_by
 from quartet_simulation.worlds.person import AWAY
 
 LASER_RANGE_M = 4.0
@@ -117,7 +117,7 @@ class ObstacleLayer:
         from_map, found = compose(self._odom(), inverse(self._estimate())), list[Mark]()
         for key, (x, y, radius) in self._costmap.marks.items():
             if not key.startswith((OTHER_ROBOT, PERSON, LEAF)):
-                there = _moved(np.array([x, y, 0.0]), from_map)
+                there = moved_by(np.array([x, y, 0.0]), from_map)
                 x, y = self._in_odom.get(key, (float(there[0]), float(there[1])))
                 found.append((x, y, radius))
         return found
@@ -128,11 +128,11 @@ class ObstacleLayer:
 
     def _placed(self, key: str, point: np.ndarray, by: Sensor, radius: float) -> Mark:
         """Return the mark of what a sensor shows at a true point of map (3,): the present one if that is near."""
-        local = _moved(point, inverse(self._physics.base_pose()))
+        local = moved_by(point, inverse(self._physics.base_pose()))
         shown = self._measured(by, local, key)
-        at = _moved(shown, self._odom())
+        at = moved_by(shown, self._odom())
         self._in_odom[key] = float(at[0]), float(at[1])
-        x, y, _ = _moved(shown, self._estimate())
+        x, y, _ = moved_by(shown, self._estimate())
         mark = self._costmap.marks.get(key)
         if mark is not None and math.dist(mark[:2], (x, y)) < SAME_M:
             return mark
@@ -140,8 +140,8 @@ class ObstacleLayer:
 
     def _shown(self, mark: Mark) -> np.ndarray:
         """Return the true point of map (3,) at which the robot looks for a mark."""
-        local = _moved(np.array([*mark[:2], FLOOR_M]), inverse(self._estimate()))
-        return _moved(local, self._physics.base_pose())
+        local = moved_by(np.array([*mark[:2], FLOOR_M]), inverse(self._estimate()))
+        return moved_by(local, self._physics.base_pose())
 
     def _on_floor(self) -> list[str]:
         held = self._physics.held_object()
@@ -240,12 +240,6 @@ class ObstacleLayer:
         away = max(math.dist(point, (x, y)), 1e-6)
         ux, uy = (y - point[1]) / away, (point[0] - x) / away
         return [laser.first_hit(self._physics, point[0] + side * ux, point[1] + side * uy) for side in beside]
-
-
-def _moved(point: np.ndarray, pose: Pose) -> np.ndarray:
-    """Return a point (3,), given in a frame at a pose, in the frame of the pose."""
-    x, y, _ = compose(pose, (float(point[0]), float(point[1]), 0.0))
-    return np.array([x, y, point[2]])
 
 
 def _mark_of(robot: Physics) -> str:

@@ -13,7 +13,6 @@ from quartet_simulation.sensors.cameras import DEPTH_NOISE, RANGE
 from quartet_simulation.sensors.levels import STEREO, DepthLevel
 from quartet_simulation.sensors.noise import generator
 from quartet_simulation.sensors.stereo import DARK, losses
-from quartet_simulation.worlds.objects import Finish
 
 COLUMNS, ROWS = 64, 48
 """Rays are 1.2 degrees apart, every tenth pixel of the picture."""
@@ -55,8 +54,7 @@ class DepthRays:
         """Share of rays that come back with no depth, by geom."""
         if level is not None:
             self._loss[:-1][physics.model.geom_rgba[:, :3].max(axis=1) * 255 < DARK] = level.dark_loss
-            finishes: dict[str, Finish] = {name: kind.finish for name, kind in physics.world.kinds.items()}
-            for geom, share in losses(physics.model, level, finishes):
+            for geom, share in losses(physics.model, level, physics.world.finishes):
                 self._loss[geom] = share
 
     def measure(self, seed: int, held: str | None) -> np.ndarray:

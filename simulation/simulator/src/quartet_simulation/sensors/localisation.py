@@ -34,6 +34,15 @@ def inverse(a: Pose) -> Pose:
     return -c * a[0] - s * a[1], s * a[0] - c * a[1], -a[2]
 
 
+def moved_by(points: np.ndarray, pose: Pose) -> np.ndarray:
+    """Return points (..., 2 or 3), given in a frame at a pose, in the frame of the pose."""
+    c, s = math.cos(pose[2]), math.sin(pose[2])
+    found = points.copy()
+    found[..., 0] = c * points[..., 0] - s * points[..., 1] + pose[0]
+    found[..., 1] = s * points[..., 0] + c * points[..., 1] + pose[1]
+    return found
+
+
 class Localisation:
     """Follows the true pose and answers with what a robot would know.
 

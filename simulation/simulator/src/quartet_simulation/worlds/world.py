@@ -8,7 +8,7 @@ from pathlib import Path
 
 import mujoco
 
-from quartet_simulation.worlds.objects import ObjectKind
+from quartet_simulation.worlds.objects import Finish, ObjectKind
 from quartet_simulation.worlds.paint import Pattern, Rgb
 
 Pose2 = tuple[float, float, float]
@@ -125,6 +125,11 @@ class World:
     def objects(self) -> tuple[str, ...]:
         """Names of all that can be moved: the objects of `homes`, then the parcels."""
         return (*self.homes, *self.parcels)
+
+    @property
+    def finishes(self) -> dict[str, Finish]:
+        """What the surfaces of its things do to depth cameras, by name."""
+        return {name: kind.finish for name, kind in self.kinds.items()}
 
     def surface(self, name: str) -> SurfaceInfo | None:
         """Return the surface of a name, None where there is none."""
