@@ -327,13 +327,15 @@ class HeldTooHigh(RequestContext):
                 return ToolOutcome({"ok": True, "error_code": "NONE"})
 
 
-@pytest.mark.parametrize(("reach", "code"), [(1.0, "NONE"), (0.83, "NONE"), (0.1, "PICK_PLAN_FAILED")])
+@pytest.mark.parametrize(("reach", "code"), [(1.0, "NONE"), (0.83, "NONE"), (0.1, "PICK_HOLDING_ALREADY")])
 async def test_a_base_backs_off_when_the_hand_has_been_lifted_at_all(reach, code):
+    """A thing that is held and cannot be tucked is told as held: nobody is to look for it in the room."""
     request = fingers().request
     check = HeldTooHigh(request, ROBOT, HOME, None, None, WorkClock(60, 60))
     check.reach = reach
     settled = await verify(check, PickReport(success=False, error_code="PICK_PLAN_FAILED", reason="not tucked"))
-    assert settled.error_code == code
+    assert (settled.error_code, settled.held_object) == (code, "red coke can")
+    assert settled.held_object_height_m == pytest.approx(0.119, abs=0.02)
     assert ("backup_robot" in check.asked) == (code == "NONE")
 
 

@@ -25,7 +25,8 @@ async def verify(check: RequestContext, report: PickReport) -> PickReport:
     """Verify a claimed success, and a pick that failed only on the way back to the transit pose.
 
     PICK_ATTACH_TIMEOUT when nothing is held, PICK_WRONG_OBJECT for another thing; PICK_HOLDING_ALREADY is told with
-    the name of what is held.
+    the name of what is held, also where it is held since this pick and the arm cannot be tucked here and now: the
+    orchestrator would look for it in vain.
     """
     arguments = check.request.arguments
     assert isinstance(arguments, PickArguments)
@@ -37,15 +38,17 @@ async def verify(check: RequestContext, report: PickReport) -> PickReport:
     wanted = _named(check, arguments.object_name)
     grasp = await settled_grasp(check)
     if not report.success:
-        if not (_holds(check, grasp) and await _lift_and_back_off(check)):
+        if not _holds(check, grasp):
             return report
-        report = report.model_copy(
-            update={
-                "success": True,
-                "error_code": PickCode.NONE,
-                "reason": f"'{arguments.object_name}' is held; the base had to back off before the arm could be tucked",
-            }
-        )
+        tucked = await _lift_and_back_off(check)
+        base = "the base had to back off before the arm could be tucked"
+        how = base if tucked else "the arm could not be tucked where the robot stands"
+        update = {
+            "success": tucked,
+            "error_code": PickCode.NONE if tucked else PickCode.PICK_HOLDING_ALREADY,
+            "reason": f"'{arguments.object_name}' is held; {how}",
+        }
+        report = report.model_copy(update=update)
         grasp = await settled_grasp(check)
     if not _holds(check, grasp):
         return _failed(
