@@ -39,6 +39,8 @@ class Camera:
     def __init__(self, peer, file):
         self.peer, self.file, self.camera = peer, file, file.cameras.front
         self.odometry, self.frames = NOW, [NOW]
+        self.colour_s = 0.0
+        """How much later the colour's stamp is than that of depth."""
         peer.answer = self.answer
 
     def answer(self, operation):
@@ -61,7 +63,6 @@ class Camera:
     def shot(self, time_s):
         picture = io.BytesIO()
         Image.fromarray(np.full((2, 2, 3), 9, np.uint8)).save(picture, "png")
-        header = {"stamp": stamp(time_s), "frame_id": self.camera.frame}
         depth = {"height": 2, "width": 2, "step": 4, "encoding": "16UC1", "is_bigendian": 0}
         info = {"width": 2, "height": 2, "k": [1, 0, 1, 0, 1, 1, 0, 0, 1]}
         for topic, message in (
@@ -69,6 +70,8 @@ class Camera:
             (self.camera.depth_topic, {**depth, "data": base64.b64encode(bytes(8)).decode()}),
             (self.camera.info_topic, info),
         ):
+            later = 0.0 if topic == self.camera.depth_topic else self.colour_s
+            header = {"stamp": stamp(time_s + later), "frame_id": self.camera.frame}
             yield publish(topic, {"header": header, **message})
 
 
@@ -100,6 +103,19 @@ async def test_a_frame_of_the_moment_of_the_call_counts(seeing, camera):
     """In a simulation that stands still no later one comes."""
     camera.frames = [NOW]
     assert (await seeing.snapshot("front", timeout_s=20)).stamp == NOW
+
+
+@pytest.mark.parametrize("colour_s", [-0.016, 0.016])
+async def test_a_frame_is_of_the_moment_of_its_depth(seeing, camera, colour_s):
+    """Depth says where things are; the colour camera has a clock of its own."""
+    camera.colour_s = colour_s
+    assert (await seeing.snapshot("front", timeout_s=20)).stamp == NOW
+
+
+async def test_colour_and_depth_of_two_moments_are_no_picture(seeing, camera):
+    camera.colour_s = 0.03
+    with pytest.raises(CameraUnavailableError, match="within 20 ms of each other"):
+        await seeing.snapshot("front", timeout_s=2)
 
 
 async def test_only_old_frames_are_an_error_that_says_how_old(seeing, camera):

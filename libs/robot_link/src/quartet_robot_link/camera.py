@@ -53,9 +53,10 @@ class Intrinsics:
 class CameraSnapshot:
     """What a camera saw at one moment, and where it was then.
 
-    colour: (H, W, 3) uint8 RGB. depth: (H, W) float32 [m] along the optical axis, aligned to colour; 0 where there is
-    no return. Optical frame: x right, y down, z forward. base_from_camera and map_from_base take points of the right
-    frame into the left one; map_from_base is None where the robot is not localised.
+    stamp: of the depth [s, ROS time]; the colour may be MATCH_S older or newer. colour: (H, W, 3) uint8 RGB. depth:
+    (H, W) float32 [m] along the optical axis, aligned to colour; 0 where there is no return. Optical frame: x right, y
+    down, z forward. base_from_camera and map_from_base take points of the right frame into the left one; map_from_base
+    is None where the robot is not localised.
     """
 
     camera: str
@@ -72,9 +73,10 @@ class CameraSnapshot:
 
 @dataclass(frozen=True)
 class Frames:
-    """Colour, depth and calibration with one stamp, decoded, without the pose of the camera."""
+    """Colour, depth and calibration of one moment, decoded, without the pose of the camera."""
 
     stamp: float
+    """Of the depth, which says where things are [s, ROS time]."""
     frame: str
     """As the robot file names it."""
     colour_frame: str
@@ -132,7 +134,7 @@ async def capture(
     picture = binary(colour["data"])
     is_jpeg = picture[:2] == b"\xff\xd8"
     return Frames(
-        stamp=stamp_of(colour),
+        stamp=stamp_of(depth),
         frame=camera.frame,
         colour_frame=str(colour["header"].get("frame_id", "")).lstrip("/"),
         colour=pixels,
@@ -234,15 +236,15 @@ def _image_type(topic: str) -> str:
 def _match(
     seen: dict[str, dict[float, Message]], since: float | None = None
 ) -> tuple[Message, Message, Message] | None:
-    """Return the newest colour with a depth of the same moment; calibration changes slowly, so any will do."""
+    """Return the newest depth with a colour of the same moment; calibration changes slowly, so any will do."""
     if not seen["info"]:
         return None
-    for stamp in sorted(seen["colour"], reverse=True):
+    for stamp in sorted(seen["depth"], reverse=True):
         if since is not None and stamp < since - STAMP_SLACK_S:
             return None
-        near = min(seen["depth"], key=lambda other: abs(other - stamp), default=None)
+        near = min(seen["colour"], key=lambda other: abs(other - stamp), default=None)
         if near is not None and abs(near - stamp) <= MATCH_S:
-            return seen["colour"][stamp], seen["depth"][near], next(reversed(seen["info"].values()))
+            return seen["colour"][near], seen["depth"][stamp], next(reversed(seen["info"].values()))
     return None
 
 
@@ -259,9 +261,9 @@ def _missing(
     if silent:
         return f"no message within {timeout_s:g} s on {', '.join(silent)}; check that the camera driver runs"
     if since is not None and _match(seen) is not None:
-        late_s = since - max(seen["colour"])
+        late_s = since - max(seen["depth"])
         return (
-            f"in {timeout_s:g} s the newest frame on {wanted['colour'][0]} was {late_s:.2f} s older than the robot's "
+            f"in {timeout_s:g} s the newest frame on {wanted['depth'][0]} was {late_s:.2f} s older than the robot's "
             "odometry when the call came, so that it may show what was there before the last motion; "
             "let the camera send less, or synchronise the clock of its computer with the robot's (chrony)"
         )

@@ -22,7 +22,9 @@ from quartet_simulation.goal import Goal
 from quartet_simulation.gripper import GripperDriver
 from quartet_simulation.sensors import frames
 from quartet_simulation.sensors.calibration import CAMERAS, Calibration, exact
-from quartet_simulation.sensors.frame_tree import FrameTree
+from quartet_simulation.sensors.frame_tree import FrameTree, planar
+from quartet_simulation.sensors.localisation import Pose
+from quartet_simulation.sensors.timing import Times, after
 
 FIXED_FRAME = "odom"
 """Frame of the planning scene, in which what was seen and what clients added stays where it is."""
@@ -217,7 +219,10 @@ class ArmSimulation(ABC):
         self._octomap.centre_on(tree.between(FIXED_FRAME, self.arm.base)[:3, 3])
         self._own_shape.load(self._believed())
         body, to_fixed = self._own_points.at(self._own_shape.moved()).reshape(-1, 3), self._world_in_fixed(tree)
-        view = DepthView(picture.depth, info["fx"], tree.between(FIXED_FRAME, info["frame"]))
+        # The picture is taken to show what is there at its stamp, when a base that drives is elsewhere.
+        late = self._base_moves(self.times_of(camera).depth)
+        base = tree.between(FIXED_FRAME, self.arm.base)
+        view = DepthView(picture.depth, info["fx"], base @ late @ tree.between(self.arm.base, info["frame"]))
         self._octomap.integrate(view, body @ to_fixed[:3, :3].T + to_fixed[:3, 3])
 
     def _world_in_fixed(self, tree: FrameTree) -> np.ndarray:
@@ -253,6 +258,14 @@ class ArmSimulation(ABC):
         self._own_shape = CollisionWorld(self.arm, self._scene_model, prefix=self._prefix)
         # What is attached is no obstacle any more where the last pictures show it.
         self._mapped.clear()
+
+    def _base_moves(self, time: float) -> np.ndarray:
+        """Return the base's frame after a short time [s] in its present one, 4x4."""
+        return planar(after((0.0, 0.0, 0.0), self.base_twist(), time))
+
+    @abstractmethod
+    def base_twist(self) -> Pose:
+        """Return the true twist of the base in its own frame [m/s, m/s, rad/s]."""
 
     @abstractmethod
     def base_in_world(self) -> np.ndarray:
@@ -304,6 +317,10 @@ class ArmSimulation(ABC):
     @abstractmethod
     def jpeg_quality(self) -> int:
         """Of pictures on the compressed topics, 1 to 95."""
+
+    @abstractmethod
+    def times_of(self, sensor: str) -> Times:
+        """Return the times of what the camera front or arm shows now, as of a robot that moves."""
 
     def camera_info(self, camera: str) -> dict[str, Any]:
         """Return width, height, fx, fy, cx, cy [pixels] and frame of a camera."""

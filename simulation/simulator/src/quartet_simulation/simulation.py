@@ -15,7 +15,6 @@ import numpy as np
 
 from quartet_simulation.arm.body import TICK
 from quartet_simulation.arm.collision import CollisionWorld
-from quartet_simulation.arm.kinematics import pose_matrix
 from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.codes import NavCode
 from quartet_simulation.episode import Episode
@@ -47,10 +46,11 @@ from quartet_simulation.sensors.calibration import (
 )
 from quartet_simulation.sensors.cameras import Cameras
 from quartet_simulation.sensors.depth_rays import DepthRays, depth_error
-from quartet_simulation.sensors.frame_tree import FrameTree
+from quartet_simulation.sensors.frame_tree import FrameTree, planar
 from quartet_simulation.sensors.levels import DEFAULT_LEVEL, find_level
-from quartet_simulation.sensors.localisation import Localisation
+from quartet_simulation.sensors.localisation import Localisation, Pose
 from quartet_simulation.sensors.noise import generator
+from quartet_simulation.sensors.timing import Times, times_of
 from quartet_simulation.truth import describe, describe_object, distances_of_hand
 from quartet_simulation.worlds import find_world
 from quartet_simulation.worlds.compile import make_spec
@@ -136,6 +136,7 @@ class Simulation(ArmSimulation):
             self._physics,
             self._costmap,
             self._measured_point,
+            lambda sensor: self.times_of(sensor).depth,
             self.estimated_pose,
             lambda: self._localisation.odom(),
             lambda name: host._episode.radius(name),
@@ -158,6 +159,9 @@ class Simulation(ArmSimulation):
             self._obstacles.things,
             self._front_camera,
             lambda: self.time,
+            self._physics.base_twist,
+            lambda: self._base.standing(),
+            self.times_of,
         )
         self._base = BaseDriver(
             self._physics,
@@ -175,8 +179,7 @@ class Simulation(ArmSimulation):
         unit = float(generator(self.seed + self._physics.number, f"mark {reading}", self.time).normal())
         if sensor == "laser":
             return point * (1 + unit * laser.NOISE / max(math.hypot(*point[:2]), laser.NOISE))
-        x, y, yaw = self._physics.base_pose()
-        to_map = pose_matrix((x, y, 0.0), (0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)))
+        to_map = planar(self._physics.base_pose())
         ahead = np.linalg.inv(np.linalg.inv(to_map) @ frames.optical_pose(self._physics, "front")) @ [*point, 1.0]
         ahead[:3] *= 1 + unit * depth_error(self._host._level.depth, float(ahead[2])) / float(ahead[2])
         return (self._front_camera() @ ahead)[:3]
@@ -331,8 +334,11 @@ class Simulation(ArmSimulation):
     # --- planning ---------------------------------------------------------------------------------
     def base_in_world(self) -> np.ndarray:
         """base_footprint in the world, 4x4: what planning reckons with."""
-        x, y, yaw = self._physics.base_pose()
-        return pose_matrix((x, y, 0.0), (0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)))
+        return planar(self._physics.base_pose())
+
+    def base_twist(self) -> Pose:
+        """Return the true twist of the base in its own frame [m/s, m/s, rad/s]."""
+        return self._physics.base_twist()
 
     def compute_path(
         self, goal: tuple[float, float, float], start: tuple[float, float, float] | None = None, planner_id: str = ""
@@ -382,6 +388,10 @@ class Simulation(ArmSimulation):
     def jpeg_quality(self) -> int:
         """Of pictures on the compressed topics, 1 to 95."""
         return self._host._level.jpeg_quality
+
+    def times_of(self, sensor: str) -> Times:
+        """Return the times of what the camera front or arm, or the laser, shows now."""
+        return times_of(self._host._level.timing, self.seed + self._physics.number, sensor, self.time)
 
     def scan(self) -> dict[str, Any]:
         """Return angle_min, angle_max, angle_increment, range_min, range_max, ranges (float32), frame."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy import ndimage
@@ -12,6 +13,7 @@ from scipy import ndimage
 from quartet_simulation.navigation.costmap import RESOLUTION, Costmap
 from quartet_simulation.sensors.depth_rays import COLUMNS, ROWS, DepthRays
 from quartet_simulation.sensors.localisation import Localisation, Pose, compose, inverse, moved_by
+from quartet_simulation.sensors.timing import Times, after
 
 LASER_PERIOD_S = 0.1
 """Time between two scans [s], as of the topic."""
@@ -66,6 +68,9 @@ class Surroundings:
 class LocalCostmap:
     """Points that the laser shows now, and those that the front camera has shown and has not seen gone, in odom.
 
+    While the base moves, what a sensor shows arrives later, and is placed by where the base is at its stamp. A robot at
+    rest has it at once: scans and pictures of what it stands before have been coming all the time.
+
     Args:
         costmap: with the static map.
         localisation: of the robot.
@@ -77,6 +82,9 @@ class LocalCostmap:
         things: x, y and radius in odom of the things on the floor that were seen [m].
         mounting: optical frame of the front camera in base_footprint, as the robot knows it, 4x4.
         clock: world time [s].
+        twist: true twist of base_footprint [m/s, m/s, rad/s].
+        standing: whether the base is at rest.
+        times: of what "laser" or "front" shows now.
     """
 
     def __init__(
@@ -91,7 +99,11 @@ class LocalCostmap:
         things: Callable[[], list[tuple[float, float, float]]],
         mounting: Callable[[], np.ndarray],
         clock: Callable[[], float],
+        twist: Callable[[], Pose],
+        standing: Callable[[], bool],
+        times: Callable[[Literal["laser", "front"]], Times],
     ) -> None:
+        self._twist, self._standing, self._times = twist, standing, times
         self._costmap, self._localisation, self._clock = costmap, localisation, clock
         self._scan, self._laser_height = scan, laser_height
         self._rays, self._tilt, self._picture, self._mounting = rays, tilt, picture, mounting
@@ -109,6 +121,8 @@ class LocalCostmap:
         """Cells above what the laser met that the camera has seen to be free."""
         self._in_odom = Surroundings(np.empty((0, 3)), np.empty(0, dtype=bool), np.empty((0, 2)), np.empty((0, 2)))
         self._scanned_at = self._pictured_at = -math.inf
+        self._arriving = list[tuple[float, Callable[[], None]]]()
+        """When what a sensor has shown arrives [s], and what is done with it then."""
         self._pictured_from: Pose = (0.0, 0.0, 0.0)
 
     def look(self) -> Surroundings:
@@ -119,11 +133,12 @@ class LocalCostmap:
         scan_due = now - self._scanned_at >= LASER_PERIOD_S - 1e-6
         picture_due = moved or now - self._pictured_at >= CAMERA_PERIOD_S - 1e-6
         if scan_due:
-            self._scanned_at, self._laser = now, moved_by(self._scanned(), odom)
+            self._scanned_at = now
+            self._take_scan(now, odom)
         if picture_due:
             self._pictured_at, self._pictured_from = now, odom
-            self._take_picture(odom)
-        if scan_due or picture_due:
+            self._take_picture(now, odom)
+        if self._arrived(now):
             self._in_odom = self._gather(now, odom)
         kept, here = self._in_odom, inverse(odom)
         return Surroundings(
@@ -155,6 +170,23 @@ class LocalCostmap:
         self._free = np.union1d(self._free, cells[((middles > low) & (middles < high)).all(axis=1)])
         self._in_odom = self._gather(self._clock(), odom)
 
+    def _arrived(self, now: float) -> bool:
+        """Take over what has arrived, all of it at rest; return whether there was anything."""
+        due = [item for item in self._arriving if item[0] <= now or self._standing()]
+        self._arriving = [item for item in self._arriving if item not in due]
+        for _, take in due:
+            take()
+        return bool(due)
+
+    def _take_scan(self, now: float, odom: Pose) -> None:
+        times = self._times("laser")
+        points = moved_by(self._scanned(), after(odom, self._twist(), times.depth))
+
+        def take() -> None:
+            self._laser = points
+
+        self._arriving.append((now + times.arrives, take))
+
     def _scanned(self) -> np.ndarray:
         """Return the points of a scan (N, 3) in base_footprint [m]."""
         scan = self._scan()
@@ -166,8 +198,13 @@ class LocalCostmap:
             [ranges * np.cos(angles), ranges * np.sin(angles), np.full(len(ranges), self._laser_height)]
         )
 
-    def _take_picture(self, odom: Pose) -> None:
-        depth, pose = self._picture(), self._mounting()
+    def _take_picture(self, now: float, odom: Pose) -> None:
+        times, depth, pose = self._times("front"), self._picture(), self._mounting()
+        stamped = after(odom, self._twist(), times.depth)
+        self._arriving.append((now + times.arrives, lambda: self._see(depth, pose, stamped)))
+
+    def _see(self, depth: np.ndarray, pose: np.ndarray, odom: Pose) -> None:
+        """Take over a picture from a mounting `pose` on a base at `odom`."""
         near = (depth > 0) & (depth < CAMERA_RANGE_M)
         shown = self._rays.points(depth, pose, near)
         away = np.linalg.norm(shown - pose[:3, 3], axis=1)

@@ -24,6 +24,7 @@ from quartet_simulation.physics import Physics
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors import laser
 from quartet_simulation.sensors.localisation import Pose, compose, inverse, moved_by
+from quartet_simulation.sensors.timing import after
 from quartet_simulation.worlds.person import AWAY
 
 LASER_RANGE_M = 4.0
@@ -56,6 +57,7 @@ class ObstacleLayer:
         physics: of the robot.
         costmap: that it drives by.
         measured: where a sensor has a point of base_footprint (3,) [m]; the text names the reading.
+        late: how late the stamp of what a sensor shows now is [s]; marks are where the base is by then.
         estimate: pose of base_footprint in map, as localisation has it.
         odom: pose of base_footprint in odom.
         radius: of an object by its name [m].
@@ -68,6 +70,7 @@ class ObstacleLayer:
         physics: Physics,
         costmap: Costmap,
         measured: Callable[[Sensor, np.ndarray, str], np.ndarray],
+        late: Callable[[Sensor], float],
         estimate: Callable[[], Pose],
         odom: Callable[[], Pose],
         radius: Callable[[str], float],
@@ -75,7 +78,7 @@ class ObstacleLayer:
         others: Callable[[], Sequence[Physics]],
     ) -> None:
         self._physics, self._costmap = physics, costmap
-        self._measured, self._estimate, self._odom = measured, estimate, odom
+        self._measured, self._late, self._estimate, self._odom = measured, late, estimate, odom
         self._in_odom: dict[str, tuple[float, float]] = {}
         """Where each thing was seen last, in odom [m]."""
         self._radius, self._closed, self._others = radius, closed, others
@@ -130,9 +133,10 @@ class ObstacleLayer:
         """Return the mark of what a sensor shows at a true point of map (3,): the present one if that is near."""
         local = moved_by(point, inverse(self._physics.base_pose()))
         shown = self._measured(by, local, key)
-        at = moved_by(shown, self._odom())
+        moved = after((0.0, 0.0, 0.0), self._physics.base_twist(), self._late(by))
+        at = moved_by(shown, compose(self._odom(), moved))
         self._in_odom[key] = float(at[0]), float(at[1])
-        x, y, _ = moved_by(shown, self._estimate())
+        x, y, _ = moved_by(shown, compose(self._estimate(), moved))
         mark = self._costmap.marks.get(key)
         if mark is not None and math.dist(mark[:2], (x, y)) < SAME_M:
             return mark

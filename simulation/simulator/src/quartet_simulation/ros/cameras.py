@@ -1,4 +1,7 @@
-"""RGB-D cameras: rendered only while somebody subscribes; colour, depth and info of one frame share their stamp."""
+"""RGB-D cameras: rendered only while somebody subscribes; colour and info of one frame share their stamp.
+
+That of depth is another one, and while the world moves a picture arrives later than it was taken: sensors/timing.py.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from quartet_simulation.ros.graph import Graph, Published
 from quartet_simulation.ros.types import Message
 from quartet_simulation.ros.world import World
 from quartet_simulation.sensors.levels import JPEG_QUALITY
+from quartet_simulation.sensors.timing import Times
 
 MOVING_PERIOD_S = 0.2
 """Wall time between two frames of a camera while the world moves."""
@@ -34,6 +38,17 @@ class Frame:
     info: dict[str, Any]
     time: float
     jpeg_quality: int
+    times: Times
+
+
+@dataclass(frozen=True)
+class Arriving:
+    """A picture of a world that moves: when it arrives [s of the world], in which episode, and to which topics."""
+
+    time: float
+    revision: int
+    raw: Frame
+    topics: set[str]
 
 
 @dataclass
@@ -50,6 +65,7 @@ class Camera:
     sent_wall: float = float("-inf")
     raw: Frame | None = None
     ready: dict[str, Published] = field(default_factory=dict)
+    arriving: list[Arriving] = field(default_factory=list)
     requested: set[str] = field(default_factory=set)
 
     @property
@@ -113,6 +129,7 @@ class Cameras:
         """Render what is due. Runs in the simulation's thread."""
         demand, wanted, rendered = self._graph.demand, False, False
         for camera in self._cameras:
+            self._deliver(camera, sim.time, moving)
             topics = {topic for topic in camera.topics if topic in demand}
             if not topics:
                 camera.requested.clear()
@@ -130,23 +147,38 @@ class Cameras:
                 # One picture between two looks at the commands: a stop does not wait for two.
                 return 0.0
             if due:
-                rendered = self._send(camera, due, sim, key, now)
+                rendered = self._send(camera, due, sim, key, now, moving)
         return STANDING_PERIOD_S if wanted else None
 
     def flush(self, sim: ArmSimulation) -> None:
         """Do nothing: a frame is rendered only when the world stands still or the period is over."""
 
-    def _send(self, camera: Camera, topics: set[str], sim: ArmSimulation, key: tuple[int, float], now: float) -> bool:
-        """Publish these topics; return whether the camera had to be rendered for it."""
+    def _deliver(self, camera: Camera, time: float, moving: bool) -> None:
+        """Publish what has arrived by now: everything, once the world stands still."""
+        known = [item for item in camera.arriving if item.revision == self._world.revision]
+        camera.arriving = [item for item in known if item.time > time and moving]
+        for item in known:
+            if item.time <= time or not moving:
+                self._worker.submit(self._encode, camera, item.raw, {}, item.topics)
+
+    def _send(
+        self, camera: Camera, topics: set[str], sim: ArmSimulation, key: tuple[int, float], now: float, moving: bool
+    ) -> bool:
+        """Publish these topics, later while the world moves; return whether the camera had to be rendered for it."""
         camera.requested -= topics
         camera.sent_wall = now
         raw = camera.raw if camera.key == key else None
         stale = raw is None
         if raw is None:
             rgb, depth = sim.render(camera.name)
-            raw = Frame(rgb, depth, sim.camera_info(camera.name), sim.time, sim.jpeg_quality)
+            times = sim.times_of(camera.name)
+            raw = Frame(rgb, depth, sim.camera_info(camera.name), sim.time, sim.jpeg_quality, times)
             camera.key, camera.raw, camera.ready = key, raw, {}
-        self._worker.submit(self._encode, camera, raw, camera.ready, topics)
+        if moving and raw.times.arrives:
+            arrives = raw.time + raw.times.arrives
+            camera.arriving.append(Arriving(arrives, self._world.revision, raw, topics))
+        else:
+            self._worker.submit(self._encode, camera, raw, camera.ready, topics)
         return stale
 
     def _encode(
@@ -156,8 +188,8 @@ class Cameras:
         ready: dict[str, Published],
         topics: set[str],
     ) -> None:
-        info, at = raw.info, raw.time
-        stamp_ns = round(at * 1e9)
+        info, at = raw.info, raw.time + raw.times.colour
+        measured_at, stamp_ns = raw.time + raw.times.depth, round(raw.time * 1e9)
         for topic in topics - ready.keys():
             type_name = self._graph.topics[topic].type_name
             message: Message
@@ -166,7 +198,7 @@ class Cameras:
             elif topic == camera.compressed:
                 message = messages.compressed_image(at, info["frame"], jpeg(raw.rgb, raw.jpeg_quality))
             elif topic == camera.depth:
-                message = messages.depth_image(at, info["frame"], raw.depth)
+                message = messages.depth_image(measured_at, info["frame"], raw.depth)
             else:
                 message = messages.camera_info(at, info)
             ready[topic] = Published(topic, type_name, message, stamp_ns)

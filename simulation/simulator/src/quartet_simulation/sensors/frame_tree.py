@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -33,6 +34,12 @@ class FrameTree:
     def between(self, target: str, source: str) -> np.ndarray:
         """Return the matrix that transforms points of `source` into `target`."""
         return np.linalg.inv(self.in_root(target)) @ self.in_root(source)
+
+
+def planar(pose: tuple[float, float, float]) -> np.ndarray:
+    """4x4 matrix of a pose on the floor: x, y [m], yaw [rad]."""
+    x, y, yaw = pose
+    return matrix((x, y, 0.0), (0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)))
 
 
 def matrix(translation: object, rotation: object) -> np.ndarray:

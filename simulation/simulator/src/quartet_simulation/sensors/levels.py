@@ -141,11 +141,32 @@ class LocalisationLevel:
 
 
 @dataclass(frozen=True)
+class TimingLevel:
+    """When pictures and scans reach the robot's computer, and what their stamps say.
+
+    delay_s: from the exposure of a picture to its arrival: 66 ms of colour pictures of a RealSense D435 by the latency
+        tool of its ROS driver (realsense-ros issue 2686), 100 to 140 ms in librealsense issue 1242.
+    scan_s: mean age of a scan that is sent after one turn of a laser at 10 Hz.
+    late_s: by how much a stamp is later than the middle of the exposure: 7.5 ms at 20 ms of exposure and 15 ms at 40 ms
+        of a D455 (librealsense issue 11873), so 0.37 of the exposure of ColourLevel.
+    jitter_s: RMS variation of each. An assumption.
+    apart_s: greatest time between colour and depth of a pair: half a period at 30 Hz, since the colour camera of a D435
+        is not synchronised with its imagers.
+    """
+
+    delay_s: float
+    late_s: float
+    jitter_s: float
+    scan_s: float = 0.05
+    apart_s: float = 1 / 60
+
+
+@dataclass(frozen=True)
 class SensorLevel:
     """One level of the table.
 
-    None: white noise of depth and colour, no shadows, a true calibration, and a pose in the map that is at most 2 cm
-    off.
+    None: white noise of depth and colour, no shadows, a true calibration, a pose in the map that is at most 2 cm off,
+    and pictures and scans that arrive at once with true stamps.
     """
 
     name: LevelName
@@ -153,6 +174,7 @@ class SensorLevel:
     colour: ColourLevel | None = None
     calibration: CalibrationLevel | None = None
     localisation: LocalisationLevel | None = None
+    timing: TimingLevel | None = None
 
     @property
     def jpeg_quality(self) -> int:
@@ -170,6 +192,7 @@ LEVELS: dict[str, SensorLevel] = {
             ColourLevel(radians(2.3), 0.15, 1.0, 0.0166, 2.2, 80),
             CalibrationLevel(0.003, radians(0.3), radians(0.05), 0.0005, 0.05),
             LocalisationLevel(0.03, radians(1.0), 0.02),
+            TimingLevel(0.066, 0.0062, 0.003),
         ),
         SensorLevel(
             "harsh",
@@ -177,6 +200,7 @@ LEVELS: dict[str, SensorLevel] = {
             ColourLevel(radians(4.0), 0.3, 2.5, 0.0333, 4.5, 50),
             CalibrationLevel(0.006, radians(0.7), radians(0.15), 0.001, 0.10),
             LocalisationLevel(0.06, radians(3.0), 0.05, jump=0.1),
+            TimingLevel(0.140, 0.0124, 0.006),
         ),
     )
 }

@@ -14,6 +14,8 @@ from quartet_simulation.sensors import frames
 from quartet_simulation.sensors.calibration import BodyState, CameraMounts, draw_calibration, measured_joints
 from quartet_simulation.sensors.cameras import Cameras
 from quartet_simulation.sensors.levels import DEFAULT_LEVEL, find_level
+from quartet_simulation.sensors.localisation import Pose
+from quartet_simulation.sensors.timing import Times, times_of
 from quartet_simulation.tabletop.body import PandaBody
 from quartet_simulation.tabletop.kinematics import FOOT
 from quartet_simulation.tabletop.tasks import find_task
@@ -87,6 +89,10 @@ class TableSimulation(ArmSimulation):
     def command_velocity(self, vx: float, vy: float, wz: float) -> None:
         """Do nothing: the base stands."""
 
+    def base_twist(self) -> Pose:
+        """Return the twist of a base that stands: zeros."""
+        return 0.0, 0.0, 0.0
+
     def base_in_world(self) -> np.ndarray:
         """Return base_footprint in the world, 4x4."""
         pose = np.eye(4)
@@ -103,9 +109,13 @@ class TableSimulation(ArmSimulation):
         """Of pictures on the compressed topics, 1 to 95."""
         return self._level.jpeg_quality
 
+    def times_of(self, sensor: str) -> Times:
+        """Return the times of what the camera front or arm shows now."""
+        return times_of(self._level.timing, self.seed, sensor, self.time)
+
     def odometry(self) -> dict[str, Any]:
         """Return the pose and twist of a base that stands: zeros."""
-        return {"pose": (0.0, 0.0, 0.0), "twist": (0.0, 0.0, 0.0)}
+        return {"pose": (0.0, 0.0, 0.0), "twist": self.base_twist()}
 
     def transforms(self) -> list[frames.Transform]:
         """(parent, child, translation, quaternion xyzw) of map -> odom -> base_footprint and of the arm's links."""
