@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from quartet_perception.errors import UnknownObjectError
 from quartet_perception.scene.colour import COLOUR_WORDS, words_of_sample
-from quartet_site import SiteFile, normalise
+from quartet_site import Pose2D, SiteFile, normalise
 from quartet_site.site import Appearance
 
 Kind = Literal["object", "surface", "container"]
@@ -45,6 +45,8 @@ class CatalogueEntry:
     area: str | None = None
     outline: tuple[tuple[float, float], ...] | None = None
     """Corners of its area, map frame [m]."""
+    approach: Pose2D | None = None
+    """Where to stand to look at it, map frame."""
 
     @property
     def palette(self) -> tuple[str, ...]:
@@ -75,7 +77,7 @@ class Catalogue:
         entries = [CatalogueEntry(o.name, "object", o.appearance, tuple(o.aliases)) for o in site.objects]
         for kind, places in (("surface", site.surfaces), ("container", site.containers)):
             entries += [
-                CatalogueEntry(p.name, kind, p.appearance, tuple(p.aliases), p.area, outlines.get(p.area))  # type: ignore[arg-type]
+                CatalogueEntry(p.name, kind, p.appearance, tuple(p.aliases), p.area, outlines.get(p.area), p.approach)  # type: ignore[arg-type]
                 for p in places
             ]
         return cls(entries)

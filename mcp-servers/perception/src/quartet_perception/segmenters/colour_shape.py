@@ -344,8 +344,8 @@ class ColourShapeSegmenter:
 
     # --- surfaces ---------------------------------------------------------------------------------------
     def _surfaces(self, picture: PreparedView, entry: CatalogueEntry) -> list[SegmentedObject]:
-        found = find_surface(picture.view, picture.supports, picture.member(entry.appearance.colours), entry)
-        return found or find_mark(picture, entry)
+        others = [one for one in self._catalogue.entries if one.kind == "surface" and one != entry]
+        return find_surface(picture, entry, others) or find_mark(picture, entry)
 
 
 @register("colour_shape")

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from quartet_perception.catalogue import CatalogueEntry
 from quartet_perception.scene.colour import FULL
-from quartet_perception.scene.supports import SupportPlane, SupportPlanes
-from quartet_perception.scene.view import View, box_of
+from quartet_perception.scene.regions import PreparedView
+from quartet_perception.scene.supports import SupportPlane
+from quartet_perception.scene.view import Mask, View, box_of
 from quartet_perception.segmenters.base import SegmentedObject
 from quartet_site import distance_to_edge, inside
 
@@ -16,19 +17,25 @@ _HEIGHT_TOLERANCE_M = 0.03
 _MIN_COLOUR = 0.35
 _MIN_AREA_M2 = 0.02
 _ACCEPT = 0.4
+_BESIDE_M = 0.3
+"""How much farther a plane is beside the view from one surface's approach than from another's, to be that one."""
 _AREA_MARGIN_M = 0.6
 """How far outside of its area a surface may be seen: localisation error and surfaces along the walls."""
 
 
 def find_surface(
-    view: View, supports: SupportPlanes, member: NDArray[np.uint8], entry: CatalogueEntry
+    picture: PreparedView, entry: CatalogueEntry, others: Sequence[CatalogueEntry] = ()
 ) -> list[SegmentedObject]:
-    """Return the surfaces of a view that may be `thing`, best first; parts of one top are joined."""
+    """Return the surfaces of a picture that may be `entry`, best first; parts of one top are joined.
+
+    What may as well be one of the `others`, and lies where the site says that that one is, is left out.
+    """
+    view = picture.view
     x, y, height = entry.appearance.size_m
     length, width = max(x, y), min(x, y)
-    coarse = member[::2, ::2]
+    coarse = picture.member(entry.appearance.colours)[::2, ::2]
     groups: list[list[SupportPlane]] = []
-    for plane in supports.planes:
+    for plane in picture.supports.planes:
         if abs(plane.z - height) > _HEIGHT_TOLERANCE_M:
             continue
         middle = (plane.low + plane.high) / 2
@@ -46,8 +53,10 @@ def find_surface(
         mask = np.any([p.mask for p in group], axis=0)
         area = sum(p.area for p in group)
         points = view.points[::2, ::2][mask][:, :2]
-        long, short = _extents(points)
-        if area < _MIN_AREA_M2 or long > 1.15 * length + 0.12 or short > 1.2 * width + 0.12:
+        extents = _extents(points)
+        if area < _MIN_AREA_M2 or not _has_room(entry, extents):
+            continue
+        if any(_is_rather(picture, mask, extents, group[0].z, entry, other) for other in others):
             continue
         colour = float(np.clip(1.15 * coarse[mask].mean() / FULL, 0, 1))
         seen = min(1.0, area / (0.25 * length * width))
@@ -58,6 +67,46 @@ def find_surface(
     found.sort(key=lambda f: -f.score)
     # A sliver at the right height beside a whole table is something else.
     return [f for f in found if f.score >= max(_ACCEPT, 0.5 * found[0].score)]
+
+
+def _has_room(entry: CatalogueEntry, extents: tuple[float, float]) -> bool:
+    """Return whether what was seen is no larger than a surface, with the errors of depth and of what was joined."""
+    x, y, _ = entry.appearance.size_m
+    return extents[0] <= 1.15 * max(x, y) + 0.12 and extents[1] <= 1.2 * min(x, y) + 0.12
+
+
+def _is_rather(
+    picture: PreparedView,
+    mask: Mask,
+    extents: tuple[float, float],
+    z: float,
+    entry: CatalogueEntry,
+    other: CatalogueEntry,
+) -> bool:
+    """Return whether a plane fits another named surface too, and lies where that one is rather than where `entry` is.
+
+    So a desk is no shelf beside it that is as high and almost of its colour, and hidden under what stands on it.
+    """
+    if abs(z - other.appearance.size_m[2]) > _HEIGHT_TOLERANCE_M or not _has_room(other, extents):
+        return False
+    if float(picture.member(other.appearance.colours)[::2, ::2][mask].mean()) / FULL < _MIN_COLOUR:
+        return False
+    x, y, _ = picture.view.points[::2, ::2][mask].mean(axis=0)
+    mine, its = (_beside(picture.view, (x, y, z), one) for one in (entry, other))
+    return mine is not None and its is not None and mine > its + _BESIDE_M
+
+
+def _beside(view: View, point: Sequence[float], entry: CatalogueEntry) -> float | None:
+    """Return how far a point of the base frame is beside or behind what one looks at from an entry's approach [m].
+
+    None where the robot is not localised or the site says no approach.
+    """
+    if view.map_from_base is None or entry.approach is None:
+        return None
+    at, (x, y) = entry.approach, (view.map_from_base @ np.array([*point, 1.0]))[:2]
+    c, s = np.cos(at.yaw), np.sin(at.yaw)
+    ahead, left = c * (x - at.x) + s * (y - at.y), -s * (x - at.x) + c * (y - at.y)
+    return max(0.0, abs(left) - max(entry.appearance.size_m[:2]) / 2, -ahead)
 
 
 def _joined(group: list[SupportPlane], plane: SupportPlane, length: float) -> bool:
