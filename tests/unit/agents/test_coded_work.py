@@ -127,6 +127,16 @@ async def test_a_motion_that_failed_is_made_once_more_where_that_can_help(code: 
     assert check.called.count("moveit__clear_planning_scene") == calls - 1
 
 
+async def test_what_stopped_the_arm_on_its_way_to_a_pose_is_not_pushed_again() -> None:
+    """Three times it hit a table top that no camera showed. The transit pose is tried again: no base moves without."""
+    arm, check = arm_over({MOVE: ["EXECUTION_FAILED"]})
+    assert not (await arm.above(Pose3D.model_validate(ABOVE), 0.0)).ok
+    assert check.called == [MOVE]
+    with pytest.raises(GaveUpError):
+        await arm.transit()
+    assert check.called.count(MOVE) == 3
+
+
 async def test_what_stopped_the_hand_is_left_straight_up_and_not_pushed_again() -> None:
     """The arm would push a box over that the planner did not see."""
     arm, check = arm_over({STRAIGHT: ["EXECUTION_FAILED", {}]})

@@ -405,6 +405,14 @@ def test_pick_leaves_what_stopped_the_hand_straight_up_and_does_not_push_it_agai
     assert "close_gripper" not in steps(talk)
 
 
+def test_pick_does_not_push_again_what_stopped_the_arm_on_its_way(pick, robot):
+    robot.fail("plan_and_execute", "EXECUTION_FAILED")
+    talk, report = pick()
+    assert report["error_code"] == "PICK_PLAN_FAILED"
+    to_pose, tuck = (arguments for _, arguments in talk.made("moveit__plan_and_execute"))
+    assert (to_pose["target_type"], tuck["target_type"]) == ("pose", "named_state")
+
+
 def test_pick_that_closes_on_nothing_looks_and_tries_once_more(pick, robot):
     empty = {"ok": True, "error_code": "NONE", "state": "EMPTY"}
     robot.say("get_grasp_state", empty, empty)

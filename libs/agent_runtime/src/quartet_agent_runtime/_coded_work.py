@@ -28,7 +28,7 @@ SAME_AGAIN = frozenset(
 """Codes of a motion that would end in the same way again. What bars a straight path is mostly there still: a cleared
 planning scene has only forgotten what no camera sees just now, and the arm would then be moved into that."""
 BLOCKED = frozenset({MoveitCode.EXECUTION_FAILED})
-"""Codes of a straight motion on which something stopped the arm: most likely a thing that the planner did not see."""
+"""Codes of a motion on which something stopped the arm: most likely a thing that the planner did not see."""
 WITHDRAWN = frozenset({CommonCode.CANCELED, "NAVIGATION_CANCELED", *PolicyCode})
 """Codes after which nothing more is to be tried: a person or a rule has decided."""
 GRASP_LOOKS = 3
@@ -58,7 +58,7 @@ async def about(
 class CodedArm:
     """The arm in the hands of an agent's own code: a motion that fails is made once more, with a cleared scene.
 
-    A straight motion on which something stopped the arm is not: the arm would push it again.
+    A motion to a pose on which something stopped the arm is not: the arm would push it again.
 
     The methods raise GaveUpError(UNKNOWN) when a person or a rule took the robot away, and VerificationError as
     RequestContext.call does and where what a motion did is not known: it is not made again then.
@@ -73,7 +73,7 @@ class CodedArm:
     async def above(self, pose: Pose3D, lower_by_m: float) -> ArmResult:
         """Bring the tool to `pose`, or up to `lower_by_m` [m] below it where it cannot be there."""
         return await self._move(
-            "moveit__plan_and_execute", target_type="pose", target=_target(pose), lower_by_m=lower_by_m
+            "moveit__plan_and_execute", BLOCKED, target_type="pose", target=_target(pose), lower_by_m=lower_by_m
         )
 
     async def straight(self, pose: Pose3D, min_fraction: float | None = None) -> ArmResult:

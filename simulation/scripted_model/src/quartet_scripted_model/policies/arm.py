@@ -37,15 +37,15 @@ def straight_to(talk: Conversation, pose: Pose, min_fraction: float | None = Non
 def move(talk: Conversation, tool: str, arguments: dict[str, Any], say: str = "") -> Asking:
     """One motion; if it fails the scene is cleared and it is tried once more.
 
-    Not a straight one on which something stopped the arm: it would be pushed again. Nor one that is barred: a cleared
-    scene forgets what no camera sees just now, and the arm would then be moved into that.
+    Not one to a pose on which something stopped the arm: it would be pushed again. Nor a straight one that is barred: a
+    cleared scene forgets what no camera sees just now, and the arm would then be moved into that.
     """
     result = yield Call(tool, arguments, say)
     final(result, tool)
     if (
         result.ok
         or result.code in {"OUT_OF_REACH", "PATH_INCOMPLETE", "INVALID_PARAMETERS"}
-        or (tool == STRAIGHT and blocked(result))
+        or (blocked(result) and arguments.get("target_type") != "named_state")
     ):
         return result
     if result.code == "TIMEOUT" and GRASP in talk.tools:
