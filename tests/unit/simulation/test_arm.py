@@ -240,6 +240,20 @@ def test_a_blocked_arm_is_control_failed_and_holds(studio, hands):
     assert studio.truth()["robot"]["tool"][2] > 0.95
 
 
+def test_an_arm_that_is_stopped_just_before_its_goal_does_not_press_on(open_floor, monkeypatch):
+    """As ros2_control's trajectory controller, which holds where a goal tolerance was violated."""
+    sim, told = open_floor, []
+    here = sim._arm_body.arm_positions().copy()
+    monkeypatch.setattr(sim._arm_body, "servo_arm", lambda positions, velocities=None: told.append(positions))
+    monkeypatch.setattr(sim._arm_body, "arm_positions", lambda: here)
+    goal = sim.execute_trajectory(list(ARM.joints), [(0.0, list(here)), (0.5, list(here + 0.05))])
+    while not goal.done:
+        sim.step(0.1)
+    assert (goal.status, goal.error_code) == ("ABORTED", MoveItCode.CONTROL_FAILED)
+    assert told[len(told) // 2] == pytest.approx(here + 0.05)
+    assert told[-1] == pytest.approx(here)
+
+
 def test_a_trajectory_that_starts_elsewhere_is_an_invalid_plan(open_floor, hands):
     plan = open_floor.snapshot().plan_pose(hands.down(0.8, 0.2, 0.4, 0.5))
     points = points_of(plan.trajectory)

@@ -110,6 +110,8 @@ class ArmDriver:
             if end_error < GOAL_TOLERANCE and np.abs(physics.arm_velocities()).max() < 0.05:
                 goal.finish("SUCCEEDED", physics.time, MoveItCode.SUCCESS)
             elif elapsed > trajectory.duration + SETTLE_TIME:
+                # What stopped the arm is not pressed on for longer, as by ros2_control's trajectory controller.
+                self.hold()
                 goal.finish(
                     "ABORTED",
                     physics.time,
