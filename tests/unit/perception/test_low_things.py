@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from quartet_perception.catalogue import Catalogue, CatalogueEntry
+from quartet_perception.scene.fit_quality import lost_in_noise
+from quartet_perception.scene.regions import prepare
 from quartet_perception.segmenters.colour_shape import ColourShapeSegmenter
 from quartet_site.site import Appearance, Part
 
@@ -94,3 +96,40 @@ def test_a_ring_round_a_peg_on_a_board_is_found(new_scene, entries):
     view = scene.view(eye=(0.8, 0.1, 0.8), target=(0.9, 0.0, TABLE), noise=0.003)
     (found,) = ColourShapeSegmenter(Catalogue(known), stacked=True).segment(view, ["ring"])
     assert found.solid.centre == pytest.approx((x, y, TABLE + up + RING_HEIGHT / 2), abs=0.006)
+
+
+WOODEN, BLUISH = (0.72, 0.52, 0.33), (0.55, 0.6, 0.68)
+
+
+@pytest.mark.parametrize(
+    ("away", "floor", "noise", "lost"),
+    [
+        (2.6, WOODEN, 0.003, True),
+        (2.6, WOODEN, 0.0005, False),
+        (1.0, WOODEN, 0.003, False),
+        (2.6, BLUISH, 0.003, False),
+    ],
+    ids=["far", "little noise", "near", "on another colour"],
+)
+def test_a_low_block_is_lost_in_noise_on_a_floor_of_its_colour(new_scene, away, floor, noise, lost):
+    """Patches of a wooden floor were found as small wooden cubes from more than 2 m away."""
+    block = Appearance(colours=["#b88554"], shape="box", size_m=(0.05, 0.05, 0.025))
+    segmenter = ColourShapeSegmenter(Catalogue([CatalogueEntry("block", "object", block)]))
+
+    def seen(noise):
+        scene = new_scene().box((away, 0.0, 0.09), (1.6, 1.6, 0.02), floor)
+        scene.box((away, 0.0, 0.1125), (0.05, 0.05, 0.025), WOODEN)
+        return scene.view(target=(away, 0.0, 0.1), noise=noise)
+
+    (found,) = segmenter.segment(seen(0.0002), ["block"])
+    view = seen(noise)
+    assert lost_in_noise(view, found.solid, prepare(view, [], None).member(tuple(block.colours))) == lost
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_what_is_lost_in_noise_is_not_seen(new_scene, monkeypatch, free):
+    monkeypatch.setattr("quartet_perception.segmenters.colour_shape.lost_in_noise", lambda *_: not free)
+    view = new_scene().box((0.9, 0.0, 0.025), (0.05, 0.05, 0.05), (0.1, 0.6, 0.1)).view()
+    block = Appearance(colours=["green"], shape="box", size_m=(0.05, 0.05, 0.05))
+    segmenter = ColourShapeSegmenter(Catalogue([CatalogueEntry("block", "object", block)]))
+    assert bool(segmenter.segment(view, ["block"])) == free

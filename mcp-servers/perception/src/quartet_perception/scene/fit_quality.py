@@ -46,6 +46,11 @@ _WALL_M, _WALL_WITHIN_M, _MOST_SIDES = (0.08, 0.5), 0.25, 5
 """How high above the ground a wall is looked for, how far from an object, and in how many of eight directions."""
 _MOST_COVERED = 0.5
 """Share of its top's outline above which something of its colours lies that is not behind it."""
+_AROUND_PIXELS, _LEVEL_M, _MAD = 40, 0.15, 1.4826
+"""What is around is looked at at least so far to each side, and up to this height above and below; from the median of
+absolute deviations to a standard deviation."""
+_STANDS_OUT, _MOST_ALIKE = 4.0, 0.15
+"""A thing is higher than so many standard deviations of what is around, or no more than so much of that is alike."""
 _AS_WIDE = 0.6
 """A column has at least this share of its points there; a bottle's neck has less."""
 
@@ -482,6 +487,34 @@ def covered_above(view: View, posed: PosedSolid, member: NDArray[np.uint8]) -> b
     slack = 0.012 + 2 * depth_noise(float(np.median(ahead)))
     covered = view.valid[pixels] & (view.depth[pixels] < ahead + slack) & (member[pixels] > _OWN_COLOUR * FULL)
     return float(covered.mean()) > _MOST_COVERED
+
+
+def lost_in_noise(view: View, posed: PosedSolid, member: NDArray[np.uint8]) -> bool:
+    """Return whether something stands out from what is around it neither by its height nor by its colours.
+
+    A cube of 3 cm on a floor of its colour: from far away depth errs by more, and each patch of the floor may be one.
+    How much it errs is seen on what is around.
+
+    member: as in `evaluate_fit`.
+    """
+    uv, ahead = view.project(posed.corners())
+    if (ahead < 0.05).any():
+        return False
+    height, width = view.shape
+    side = np.maximum(uv.max(axis=0) - uv.min(axis=0), _AROUND_PIXELS)
+    low = np.clip(np.floor(uv.min(axis=0) - side), 0, (width, height)).astype(int)
+    high = np.clip(np.ceil(uv.max(axis=0) + side), 0, (width, height)).astype(int)
+    around = view.valid[low[1] : high[1], low[0] : high[0]].copy()
+    own_low, own_high = np.floor(uv.min(axis=0)).astype(int) - low, np.ceil(uv.max(axis=0)).astype(int) - low
+    around[max(0, own_low[1]) : own_high[1], max(0, own_low[0]) : own_high[0]] = False
+    above = view.points[low[1] : high[1], low[0] : high[0]][around][:, 2] - posed.z
+    level = np.abs(above) < _LEVEL_M
+    if int(level.sum()) < _AROUND_PIXELS:
+        return False
+    above = above[level]
+    errs = _MAD * float(np.median(np.abs(above - np.median(above))))
+    alike = float((member[low[1] : high[1], low[0] : high[0]][around][level] > _OWN_COLOUR * FULL).mean())
+    return posed.top - posed.z < _STANDS_OUT * errs and alike > _MOST_ALIKE
 
 
 def enclosed(view: View, posed: PosedSolid) -> bool:

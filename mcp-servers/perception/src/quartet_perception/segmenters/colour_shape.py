@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 
 from quartet_perception.catalogue import Catalogue, CatalogueEntry
 from quartet_perception.scene.colour import membership_table
-from quartet_perception.scene.fit_quality import attached, continues_above, covered_above, enclosed, evaluate_fit
+from quartet_perception.scene.fit_quality import (
+    attached,
+    continues_above,
+    covered_above,
+    enclosed,
+    evaluate_fit,
+    lost_in_noise,
+)
 from quartet_perception.scene.pose_fit import fit_pose, is_another_thing, is_explained, refine, simple_cost
 from quartet_perception.scene.regions import (
     MEMBER,
@@ -212,14 +219,14 @@ class ColourShapeSegmenter:
         return self._as_one(picture, blob, self._evaluated_apart(picture, blob, explained))
 
     def _freedom(self, picture: PreparedView, fitted: Hypothesis) -> float:
-        """Return 1 for what stands free, 0 for a patch of something larger: of a sofa, a table's leg."""
+        """Return 1 for what stands free, 0 for a patch of something larger: of a sofa, a table's leg, the floor."""
         view, posed = picture.view, fitted.posed
         if self._stands_alone(view, fitted) and continues_above(
             view, posed, fitted.member, fitted.entry.appearance.size_error
         ):
             return 0.0
         on_surface = fitted.entry.kind == "object" and fitted.support is not None and not self._stacked
-        if on_surface and covered_above(view, posed, fitted.member):
+        if on_surface and (covered_above(view, posed, fitted.member) or lost_in_noise(view, posed, fitted.member)):
             return 0.0
         low, high = _ATTACHED
         return float(np.clip((high - attached(view, posed, picture.supports.mask)) / (high - low), 0, 1))
