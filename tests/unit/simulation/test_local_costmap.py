@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from quartet_simulation.codes import BackUpCode, DriveCode, SpinCode
+from quartet_simulation.navigation import local_costmap
 from quartet_simulation.sensors import laser
 from quartet_simulation.sensors.localisation import compose, inverse
 from quartet_simulation.simulation import Simulation
@@ -165,3 +166,27 @@ def test_a_base_stops_farther_before_what_is_on_no_map(tmp_path, hands):
     assert truth["person_contacts"] == []
     # Her trunk's front is 0.19 m before her middle, the hand 0.55 m before the robot's.
     assert 6.9 - 0.19 - x - 0.55 > 0.08
+
+
+def test_along_a_wall_the_camera_sees_past_no_cell_of_it(empty):
+    """It sees past those that are partly in front of the wall."""
+    x0, *_ = empty.world.bounds
+    empty.put_robot(x0 + 0.45, -0.5, math.pi / 2)
+    around(empty)
+    local = empty._base._local
+    columns = local_costmap._key(local_costmap._cells(local_costmap._columns(local._laser)))
+    assert len(columns)
+    assert not np.isin(columns, local._free).any()
+
+
+@pytest.mark.parametrize(("off", "known"), [(0.0, True), (0.1, True), (0.3, False)])
+def test_what_is_on_the_map_may_be_off_by_the_error_of_localisation_and_is_nobody(empty, monkeypatch, off, known):
+    x0, *_ = empty.world.bounds
+    empty.put_robot(x0 + 0.6, -0.5, math.pi)
+    localisation = empty._localisation
+    monkeypatch.setattr(localisation, "estimate", lambda _: compose(localisation._last, (-off, 0.0, 0.0)))
+    empty._base.forget_surroundings()
+    seen = empty._base._local.look()
+    ahead = (seen.seen[:, 0] > 0.3) & (np.abs(seen.seen[:, 1]) < 0.2) & (seen.seen[:, 2] > 0.27)
+    assert ahead.any()
+    assert seen.may_move[ahead].any() != known
