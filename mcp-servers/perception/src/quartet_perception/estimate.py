@@ -12,6 +12,7 @@ from quartet_perception.scene.shapes import box_from_points
 from quartet_perception.scene.solids import PosedSolid
 from quartet_perception.scene.view import Mask, View
 from quartet_perception.segmenters.base import SegmentedObject
+from quartet_perception.uncertainty import PoseUncertainty, pose_uncertainty
 
 _MIN_POINTS = 12
 _ABOVE_M = 0.07
@@ -27,7 +28,7 @@ class Estimate:
     """An object in the base frame [m, rad].
 
     solid: its shape at its pose; its yaw is that of the long side. top, support: heights of its highest point and of
-    what it stands on. points: Nx3 seen points.
+    what it stands on. points: Nx3 seen points. uncertainty: of the solid's pose and size.
     """
 
     solid: PosedSolid
@@ -36,6 +37,7 @@ class Estimate:
     points: NDArray[np.float32]
     camera: str
     range_m: float
+    uncertainty: PoseUncertainty
 
     @property
     def height(self) -> float:
@@ -73,6 +75,7 @@ def estimate(view: View, found: SegmentedObject) -> Estimate:
         points=points,
         camera=view.camera,
         range_m=float(np.median(view.depth[found.mask & view.valid])),
+        uncertainty=pose_uncertainty(view, found, solid, measured=True),
     )
 
 

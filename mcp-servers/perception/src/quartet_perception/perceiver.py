@@ -164,6 +164,7 @@ class Perceiver:
             tool_in_base=tool_in_base,
             gripper=self.file.gripper,
             finger_gap_m=finger_gap_m,
+            calibration_error=getattr(self.file.cameras, camera).calibration_error,
         )
 
     async def _tool_in_base(self, stamp: float) -> NDArray[np.float64] | None:
