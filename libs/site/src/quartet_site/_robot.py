@@ -113,6 +113,8 @@ class Topics(Section):
     """nav_msgs/msg/OccupancyGrid."""
     plan: RosName = "/plan"
     """nav_msgs/msg/Path: the way that Nav2 drives."""
+    localisation: RosName = "/amcl_pose"
+    """geometry_msgs/msg/PoseWithCovarianceStamped, of which the covariance is used; need not exist."""
     joint_states: RosName = "/joint_states"
     gripper_status: RosName = "/gripper/status"
     guard_state: RosName = "/robot_guard/state"

@@ -14,6 +14,8 @@ from quartet_perception.scene.view import Mask, View
 from quartet_perception.segmenters.base import SegmentedObject
 from quartet_perception.uncertainty import PoseUncertainty, pose_uncertainty
 
+FROM_ABOVE_M = 0.5
+"""What was seen from nearer than this was seen by the wrist camera above it: there is no better look."""
 _MIN_POINTS = 12
 _ABOVE_M = 0.07
 """Height that a part (a cap, a bottle's neck) may rise above the catalogue's shape."""
@@ -38,6 +40,11 @@ class Estimate:
     camera: str
     range_m: float
     uncertainty: PoseUncertainty
+
+    @property
+    def from_above(self) -> bool:
+        """Whether the wrist camera saw it from so near that the hand comes to where it was seen."""
+        return self.camera == "arm" and self.range_m <= FROM_ABOVE_M
 
     @property
     def height(self) -> float:

@@ -19,7 +19,9 @@ _YAWS = 36
 _TURN_TOLERANCE = np.radians(16)
 """How far a grasp of a long object may turn from its short axis to keep the fingers free."""
 _SURE_SDS, _SURE_HIDDEN = 2.0, 0.25
-"""Standard deviations that the room must leave, and hidden share, up to which it is sure that the hand passes."""
+"""Standard deviations that must have room, and hidden share up to which it is sure that the hand passes."""
+_TOO_FEW_SDS = 1.0
+"""With room for fewer standard deviations between finger and object, one grasp in three would come down on it."""
 _CLEAR_M = 0.02
 """The finger tips pass over an object at least this far above its top. An arm may miss its target by 0.01 m
 (quartet_moveit.arm.REACHED_M); the rest is for the height that a camera has measured."""
@@ -82,6 +84,11 @@ class Grasp:
     def uncertain(self) -> bool:
         """Whether the hand may be off by more than the room that it has."""
         return self.room < self.needed_m
+
+    @property
+    def too_uncertain(self) -> bool:
+        """Whether the fingers may well come down on the object itself."""
+        return (self.opening - self.width) / 2 < _TOO_FEW_SDS * self.uncertainty.room
 
     @property
     def needed_m(self) -> float:

@@ -27,9 +27,9 @@ def grasp_uncertainty(seen: Estimate, yaw: float, tool_error_m: float) -> GraspU
     """Return the uncertainty of a grasp whose fingers close along `yaw` [rad, base frame].
 
     tool_error_m: how far the arm misses its target, RMS on the floor plane. It moves the wrist camera alike, so that
-    the hand comes to where that camera has seen the object.
+    the hand comes to where that camera has seen the object from above.
     """
-    arm = 0.0 if seen.camera == "arm" else tool_error_m / np.sqrt(2)
+    arm = 0.0 if seen.from_above or seen.uncertainty.of_hand else tool_error_m / np.sqrt(2)
     between = float(np.hypot(seen.uncertainty.along(yaw), arm))
     across = float(np.hypot(seen.uncertainty.along(yaw + np.pi / 2), arm))
     solid = seen.solid

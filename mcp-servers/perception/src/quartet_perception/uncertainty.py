@@ -51,20 +51,22 @@ _MOST_YAW = np.pi / np.sqrt(12)
 
 @dataclass(frozen=True)
 class PoseUncertainty:
-    """Covariances of an object's middle and yaw in the base frame, of the picture and of the camera's mounting.
+    """What is not known of an object's middle and yaw in the base frame, of the picture and of the camera's mounting.
 
-    noise, mounting: 4x4 of x, y, z [m] and yaw [rad]; another picture of the same camera has another noise and the
-    same mounting. size: 2x2 of the sizes along its own x and y [m].
+    noise: covariance, 4x4 of x, y, z [m] and yaw [rad]; another picture from elsewhere has another one. mounting: 4x6,
+    what one standard deviation of each shift and turn of the camera does; all pictures of one camera share them. size:
+    covariance, 2x2 of the sizes along its own x and y [m]. of_hand: whether all is measured from where the hand comes.
     """
 
     noise: Array
     mounting: Array
     size: Array
+    of_hand: bool = False
 
     @cached_property
     def covariance(self) -> Array:
         """4x4 of x, y, z [m] and yaw [rad]."""
-        return self.noise + self.mounting
+        return self.noise + self.mounting @ self.mounting.T
 
     @property
     def position_sd(self) -> tuple[float, float, float]:
@@ -103,20 +105,23 @@ def pose_uncertainty(view: View, found: SegmentedObject, posed: PosedSolid, *, m
     full[np.ix_((0, 1, 3), (0, 1, 3))] = noise
     full[(0, 1), (0, 1)] += (_HIDDEN * (1 - found.visible) * float(np.mean(solid.size[:2]))) ** 2
     full[2, 2] = _MODEL_M**2 + depth_noise(range_m) ** 2 / samples
-    return PoseUncertainty(full, mounting_covariance(posed.centre, view), size)
+    return PoseUncertainty(full, _mounting(posed.centre, view), size)
 
 
-def mounting_covariance(point: Array, view: View) -> Array:
-    """Return the covariance (4x4: x, y, z [m], yaw [rad]) of what a camera's mounting shifts and turns at a point."""
-    away = np.asarray(point, dtype=np.float64) - view.origin
-    error = view.calibration_error
-    shift, turn = error.position_m**2 / 3, error.turn_rad**2 / 3
-    full = np.zeros((4, 4))
-    full[:3, :3] = (shift + turn * float(away @ away)) * np.eye(3) - turn * np.outer(away, away)
-    full[3, 3] = turn
-    # A turn about the vertical axis moves and turns the object at the same time.
-    full[:2, 3] = full[3, :2] = turn * np.array([-away[1], away[0]])
-    return full
+def _mounting(point: Array, view: View) -> Array:
+    """Return what one standard deviation of each shift and turn of a camera does at a point (4x6), see PoseUncertainty.
+
+    Shifts and turns are along and about the camera's own axes.
+    """
+    error, camera = view.calibration_error, view.base_from_camera[:3, :3]
+    away = camera.T @ (np.asarray(point, dtype=np.float64) - view.base_from_camera[:3, 3])
+    x, y, z = away
+    turned = np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])
+    effect = np.zeros((4, 6))
+    effect[:3, :3] = camera * (error.position_m / np.sqrt(3))
+    effect[:3, 3:] = camera @ turned * (error.turn_rad / np.sqrt(3))
+    effect[3, 3:] = camera[2] * (error.turn_rad / np.sqrt(3))
+    return effect
 
 
 def in_map(uncertainty: PoseUncertainty, centre: Array, map_from_base: Array, localisation: Array) -> Array:
@@ -164,12 +169,13 @@ def _fitted(
     model = _HOLLOW_M if solid.hollow else _MODEL_M
     covariance[:2, :2] += model**2 * np.eye(2)
     covariance[2, 2] = min(covariance[2, 2] + (model / max(along, across) / 2) ** 2, _MOST_YAW**2)
-    return covariance[:3, :3], covariance[3:, 3:] + _SIZE_M**2 * np.eye(2)
+    sizes = covariance[3:, 3:] + _SIZE_M**2 * np.eye(2)
+    return np.asarray(covariance[:3, :3], dtype=np.float64), np.asarray(sizes, dtype=np.float64)
 
 
 def _irregular(solid: Solid, edge_m: float) -> tuple[Array, Array]:
     across = (_IRREGULAR * np.array(solid.size[:2])).mean()
-    variance = float(across**2 + edge_m**2)
+    variance = float(across) ** 2 + edge_m**2
     return np.diag([variance, variance, _IRREGULAR_YAW**2]), variance * np.eye(2)
 
 

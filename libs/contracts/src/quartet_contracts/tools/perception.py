@@ -185,8 +185,11 @@ class GraspPoseResult(ToolResult):
     """Position for open_gripper with which the fingers pass between the object and what stands close to it; None: fully
     open."""
     look_again: bool = False
-    """Whether there is little room beside the object, or what is beside it was hidden: the wrist camera tells from
-    pre_grasp_pose."""
+    """Whether the object's place is not known well enough for the room that the hand has, or what is beside it was
+    hidden: the wrist camera tells from pre_grasp_pose."""
+    too_uncertain: bool = False
+    """Whether the object was seen from above and its place is still so uncertain that the fingers may well come down on
+    it: do not grasp, look from another side."""
 
 
 class PlacingPoseResult(ToolResult):
