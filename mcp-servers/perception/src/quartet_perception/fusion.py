@@ -7,6 +7,7 @@ of its looks, the arm misses alike whatever it was told by, and odometry has dri
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,7 @@ _GATE = 13.8
 _SAME_EYE_M = 0.03
 """A camera that has moved less than this sees the same side with the same errors of the fit."""
 _DRIFT_SHARE, _DRIFT_RAD_M, _DRIFT_TURN = 0.02, 0.01, 0.02
-"""Standard deviations of odometry: of the way driven, of the yaw for each metre, of the yaw turned. Borenstein and Feng,
-IEEE Trans. Robotics and Automation 12(6), 1996: some centimetres on 16 m after calibration, ten times that before."""
+"""Standard deviations of odometry: of the way driven, of the yaw for each metre [rad], of the yaw turned. Assumptions."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class LookMemory:
 def _drives(looks: Sequence[Look], places: Array) -> list[Array]:
     """Return for each drive between two looks what one standard deviation of its drift does to the places (2N x 3)."""
     newest, effects = looks[-1], list[Array]()
-    for index, (before, after) in enumerate(zip(looks, looks[1:], strict=False)):
+    for index, (before, after) in enumerate(pairwise(looks)):
         if same_place(before.base, after.base):
             continue
         length, turn = _driven(before, after)
@@ -193,17 +193,17 @@ def _yaw_drift(look: Look, newest: Look) -> float:
 
 def _turn(look: Look, newest: Look) -> Array:
     """Return the rotation (2x2) from the base frame of a look to that of the newest."""
-    yaw = 0.0 if look.base is None or newest.base is None else look.base[2] - newest.base[2]
-    return np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
+    yaw = 0.0 if look.base is None or newest.base is None else float(look.base[2] - newest.base[2])
+    return np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]], dtype=np.float64)
 
 
 def _place_in_frame(base: Base, frame: Base) -> Array:
     """Return where a base stood [m] in the base frame of another one."""
     if base is None or frame is None:
         return np.zeros(2)
-    c, s = np.cos(frame[2]), np.sin(frame[2])
+    c, s = float(np.cos(frame[2])), float(np.sin(frame[2]))
     x, y = base[0] - frame[0], base[1] - frame[1]
-    return np.array([c * x + s * y, c * y - s * x])
+    return np.array([c * x + s * y, c * y - s * x], dtype=np.float64)
 
 
 def _in_frame(look: Look, newest: Look) -> tuple[float, float, float]:
@@ -220,7 +220,7 @@ def _weights(covariance: Array) -> Array:
     """Return the weights (2 x 2N) of the best linear unbiased estimate of one place from N with a covariance."""
     every = np.tile(np.eye(2), (len(covariance) // 2, 1))
     inverse = np.linalg.solve(covariance, every)
-    return np.asarray(np.linalg.solve(every.T @ inverse, inverse.T))
+    return np.asarray(np.linalg.solve(every.T @ inverse, inverse.T), dtype=np.float64)
 
 
 def _best_known(looks: Sequence[Look]) -> Look:

@@ -59,6 +59,10 @@ class PoseMemory(Generic[Value]):
         self._last[name] = new
         return new.value
 
+    def forget(self, name: str) -> None:
+        """Drop the estimate of one name: the next one counts, however near it is."""
+        self._last.pop(name, None)
+
     def clear(self) -> None:
         """Drop all estimates."""
         self._last.clear()

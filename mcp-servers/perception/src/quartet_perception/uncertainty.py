@@ -6,13 +6,14 @@ the left and right as far as nothing nearer hides them. The inverse of the infor
 (Hartley and Zisserman, Multiple View Geometry, 5.2); how far the camera's mounting is off comes on top.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quartet_perception.scene.solids import PosedSolid, Solid, signed_distances
+from quartet_perception.scene.solids import PosedSolid, Solid
 from quartet_perception.scene.view import Mask, View, depth_noise
 from quartet_perception.segmenters.base import SegmentedObject
 
@@ -44,7 +45,7 @@ _MEASURED_SIZE = 0.025
 _IRREGULAR, _IRREGULAR_YAW = 0.035, 0.07
 """Standard deviation of the middle of something irregular, as a share of its size, and of its yaw [rad]."""
 _HIDDEN = 0.1
-"""Error of the middle as a share of the size and of the part that is hidden: a fit takes what it does not see for granted."""
+"""Error of the middle as a share of the size and of the part that is hidden, which a fit takes for granted."""
 _MOST_YAW = np.pi / np.sqrt(12)
 """Standard deviation of a yaw that is not known at all, for a period of half a turn [rad]."""
 
@@ -137,7 +138,7 @@ def in_map(uncertainty: PoseUncertainty, centre: Array, map_from_base: Array, lo
 
 
 def _size_sd(size_error: float | None, *, measured: bool) -> float:
-    """Return the relative standard deviation of a size before the picture; what is said is the end of what is likely."""
+    """Return the relative standard deviation of a size before the picture, of which the catalogue says the limit."""
     if size_error is None:
         return _FREE_SIZE
     known = size_error / np.sqrt(3)
@@ -179,7 +180,7 @@ def _irregular(solid: Solid, edge_m: float) -> tuple[Array, Array]:
     return np.diag([variance, variance, _IRREGULAR_YAW**2]), variance * np.eye(2)
 
 
-def _jacobian(posed: PosedSolid, of) -> Array:  # type: ignore[no-untyped-def]
+def _jacobian(posed: PosedSolid, of: Callable[[PosedSolid], Array]) -> Array:
     """Return the derivatives of a function of a posed solid by x, y, yaw and its two horizontal sizes."""
     base, columns = of(posed), []
     for change, step in (
@@ -213,7 +214,7 @@ def _resized(posed: PosedSolid, axis: int, step: float) -> PosedSolid:
 def _edges(
     view: View, posed: PosedSolid, mask: Mask, edge_m: float, size_sd: float
 ) -> list[tuple[Array, float, float]]:
-    """Return for each side of the outline its direction on the floor, the error of its place [m], and the share in view."""
+    """Return of each side of the outline its direction on the floor, the error of its place [m] and its open share."""
     sight = (posed.centre - view.origin) / max(float(np.linalg.norm(posed.centre - view.origin)), 1e-9)
     steep = max(abs(float(sight[2])), 0.05)
     away = sight[:2] / max(float(np.linalg.norm(sight[:2])), 1e-9)
@@ -236,7 +237,7 @@ def _edges(
 
 
 def _open_edges(view: View, mask: Mask) -> list[float]:
-    """Return the share of the right, left, upper and lower end of a mask that is in view, with nothing nearer beside it."""
+    """Return the shares of the right, left, upper and lower end of a mask that are in view, nothing nearer beside."""
     shares: list[float] = []
     for turned, depth, valid in (
         (mask, view.depth, view.valid),
