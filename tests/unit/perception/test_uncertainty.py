@@ -26,7 +26,7 @@ def can_at(segmenter, new_scene, colours):
     def make(x=0.85, *, hidden=False, error=EXACT, **more):
         scene = new_scene().table(0.6, TABLE).cylinder((x, 0.0, TABLE + 0.059), 0.066, 0.118, colours["red"])
         if hidden:
-            scene = scene.box((x - 0.12, 0.06, TABLE + 0.06), (0.02, 0.06, 0.12), colours["blue"])
+            scene = scene.box((x - 0.12, 0.062, TABLE + 0.1), (0.02, 0.05, 0.2), colours["blue"])
         view = replace(scene.view(**more), calibration_error=error)
         (found,) = segmenter.segment(view, ["coke can"])
         return view, found
@@ -45,10 +45,19 @@ def test_the_farther_and_the_noisier_the_less_sure(can_at):
     assert near < noisy
 
 
+def test_the_law_of_stereo_counts_where_the_points_happen_to_agree_better(can_at, monkeypatch):
+    view, found = can_at(noise=0.0)
+    before = sd(view, found)
+    monkeypatch.setattr("quartet_perception.uncertainty.depth_noise", lambda _: 0.03)
+    assert sd(view, found) > 1.5 * before
+
+
 def test_a_thing_of_which_a_part_is_hidden_is_less_sure(can_at):
     view, found = can_at(hidden=True)
     assert found.visible < 0.9
     assert sd(view, found) > 1.1 * sd(*can_at())
+    variances = [sd(view, replace(found, visible=visible)) ** 2 for visible in (0.5, 1.0)]
+    assert np.sqrt(variances[0] - variances[1]) == pytest.approx(np.sqrt(2) * 0.1 * 0.5 * 0.066, rel=0.05)
 
 
 def test_a_size_that_was_guessed_makes_the_place_less_sure(can_at):

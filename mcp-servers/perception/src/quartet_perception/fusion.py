@@ -26,7 +26,7 @@ _GATE = 13.8
 _SAME_EYE_M = 0.03
 """A camera that has moved less than this sees the same side with the same errors of the fit."""
 _DRIFT_SHARE, _DRIFT_RAD_M, _DRIFT_TURN = 0.02, 0.01, 0.02
-"""Standard deviations of odometry: of the way driven, of the yaw for each metre [rad], of the yaw turned. Assumptions."""
+"""Standard deviations of odometry by way, of yaw by way [rad/m], of yaw by turn: assumptions."""
 
 
 @dataclass(frozen=True)
