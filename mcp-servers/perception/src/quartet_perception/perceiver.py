@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -55,17 +56,23 @@ class Perceiver:
 
     def __init__(self, robot: Robot, site: SiteFile, segmenter: Segmenter, catalogue: Catalogue) -> None:
         self.robot, self.site, self.catalogue, self.segmenter = robot, site, catalogue, segmenter
-        self.looks = LookMemory(robot.file.arm.tool_error_m)
         self.grasp_views = ViewMemory()
         self.placements: PoseMemory[Placement] = PoseMemory()
         self.tracker = ObjectTracker()
-        self._located = WatchedTopic(
-            robot.link, robot.file.topics.localisation, "geometry_msgs/msg/PoseWithCovarianceStamped", LATCHED, 0
-        )
         # One worker: pictures are large, and a second one would only compete for the same core.
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="perception")
         # A segmenter that waits for another process must not hold the worker up meanwhile.
         self._waiters = ThreadPoolExecutor(max_workers=4, thread_name_prefix="segmenter")
+
+    @cached_property
+    def looks(self) -> LookMemory:
+        """The looks at each object."""
+        return LookMemory(self.file.arm.tool_error_m)
+
+    @cached_property
+    def _located(self) -> WatchedTopic:
+        kind = "geometry_msgs/msg/PoseWithCovarianceStamped"
+        return WatchedTopic(self.robot.link, self.file.topics.localisation, kind, LATCHED, period_ms=0)
 
     @property
     def file(self) -> RobotFile:
