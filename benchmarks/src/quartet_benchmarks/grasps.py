@@ -2,9 +2,10 @@
 
 Every episode drives the robot to a surface of the home and puts objects down close together, as in the tiers of the
 home suite. Each object that the front camera shows is grasped in thought: from that picture alone, as the pick agent
-does, which looks from above where the first picture is not sure, and from above in any case. The hand is set down
-where it would truly come, fingers open as wide as the grasp says, and its distances to everything are measured on the
-whole way. What was put down and not grasped is in no other figure; the result counts it by the reason.
+does, which looks from above where the first picture is not sure, and from above in any case, where both looks count.
+The hand is set down where it would truly come, fingers open as wide as the grasp says, and its distances to everything
+are measured on the whole way. What was put down and not grasped is in no other figure; the result counts it by the
+reason.
 """
 
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from quartet_perception import (
 )
 from quartet_perception.errors import ObjectTooWideError, TooFewPointsError
 from quartet_perception.estimate import still_there
+from quartet_perception.fusion import Look, LookMemory
 from quartet_simulation.simulation import Simulation
 from quartet_site import load_robot, load_site
 
@@ -159,7 +161,10 @@ def _from_above(
         view = stage.view("arm")
         found = [one for one in segmenter.segment(view, [name]) if not one.in_gripper]
         if found:
-            seen = estimate(view, found[0])
+            looks = LookMemory(stage.robot.arm.tool_error_m)
+            for picture, one in ((before, seen), (view, estimate(view, found[0]))):
+                x, y, z = (float(value) for value in picture.origin)
+                seen = looks.add(name, Look(one, (0.0, 0.0, 0.0), (x, y, z), picture.stamp)).seen
         elif not still_there(view, seen):
             return None
         return plan_grasp(view, seen, stage.robot, [before], stage.wrist_camera())

@@ -3,7 +3,8 @@
 Every episode drives the robot to a surface of the home, puts objects down in front of it (same-coloured ones among
 them, one partly hidden in every third episode), takes the front camera's picture through the JPEG codec and asks for
 everything in the catalogue. The light goes round through normal, dim, warm and cool. The error of a grasp is that of
-the hand once it has gone there by its measured joints.
+the hand once it has gone there by its measured joints. What is told of certainty is compared with the true errors:
+of normal errors, 68 % are within one standard deviation and 95 % within two, and the median is 0.67 of one.
 """
 
 import time
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from quartet_benchmarks.normalised_errors import NormalisedErrors
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
 from quartet_benchmarks.rough_catalogue import roughly
 from quartet_benchmarks.stage import LIGHTS, PLACES, Stage
@@ -25,6 +27,7 @@ from quartet_perception import (
     on_surface,
     plan_grasp,
 )
+from quartet_perception.detection import describe
 from quartet_perception.errors import NoFreeSpaceError, TooFewPointsError
 from quartet_simulation.simulation import Simulation
 from quartet_site import load_robot, load_site
@@ -37,6 +40,7 @@ CLEAR_SHARE = 0.25
 """An object counts as visible when at least this share of its outline is."""
 EPISODES, SHORT_EPISODES = 20, 4
 HELD_HEIGHT_M = 0.12
+TOLD = ("base", "map", "grasp", "yaw", "width")
 
 
 @dataclass
@@ -54,6 +58,9 @@ class Tally:
     hidden_found: int = 0
     detections: int = 0
     wrong: int = 0
+    told: dict[str, NormalisedErrors] = field(default_factory=lambda: {name: NormalisedErrors() for name in TOLD})
+    """Errors in told standard deviations: of detections in the base frame and in the map (x, y), of grasps between and
+    across the fingers, their yaw and their width."""
 
 
 def run(parameters: BenchParameters) -> BenchResult:
@@ -136,9 +143,22 @@ def _episode(stage: Stage, catalogue: Catalogue, segmenter: ColourShapeSegmenter
         if item.label not in truth or _distance(stage, item) > WRONG_M:
             tally.wrong += 1
             row["wrong"].append(item.label)
+        else:
+            _told_position(stage, view, item, tally)
     if stage.place != "floor":
         _place_error(stage, view, named.get(stage.place), tally, row)
     return row
+
+
+def _told_position(stage: Stage, view: View, item: SegmentedObject, tally: Tally) -> None:
+    told, true = describe(view, item), stage.sim.truth()["objects"][item.label]["position"]
+    for frame, place, position, deviations in (
+        ("base", stage.in_base(item.label), told.position_base, told.position_base_sd),
+        ("map", true, told.position_map, told.position_map_sd),
+    ):
+        if position is not None and deviations is not None:
+            # A thing's origin need not be at half of its height.
+            tally.told[frame].add(np.subtract(position, place)[:2], deviations[:2])
 
 
 def _grasp_error(stage: Stage, view: View, item: SegmentedObject, tally: Tally, row: dict[str, Any]) -> None:
@@ -147,11 +167,20 @@ def _grasp_error(stage: Stage, view: View, item: SegmentedObject, tally: Tally, 
     hand, true = stage.hand_at(grasp), stage.in_base(item.label)
     error = float(np.hypot(*(hand[:2, 3] - true[:2]))) * 1000
     tally.grasp_mm.append(error)
+    axes = np.array([[np.cos(grasp.yaw), np.sin(grasp.yaw)], [-np.sin(grasp.yaw), np.cos(grasp.yaw)]])
+    sure = grasp.uncertainty
+    tally.told["grasp"].add(axes @ (hand[:2, 3] - true[:2]), (sure.between, sure.across))
+    width = stage.width_of(item.label, grasp.yaw - seen.solid.yaw)
+    if width is not None:
+        tally.told["width"].add([grasp.width - width], [sure.width])
     if grasp.oriented:
         turned = np.arctan2(hand[1, 0], hand[0, 0]) - grasp.yaw
         off = seen.solid.yaw + turned - stage.yaw_in_base(item.label)
         # The same box stands at half a turn.
-        tally.yaw_deg.append(abs(float(np.degrees((off + np.pi / 2) % np.pi - np.pi / 2))))
+        off = (off + np.pi / 2) % np.pi - np.pi / 2
+        tally.yaw_deg.append(abs(float(np.degrees(off))))
+        if sure.yaw is not None:
+            tally.told["yaw"].add([off], [sure.yaw])
     if error > row.get("worst_grasp_mm", -1.0):
         row["worst_grasp_mm"], row["worst_grasp"] = round(error, 1), item.label
 
@@ -207,4 +236,4 @@ def _metrics(tally: Tally) -> dict[str, float | Rate]:
         "segment_ms_p50": percentile(tally.segment_ms, 50),
         "frame_ms_p50": percentile([wall for wall, _ in tally.frame_ms], 50),
         "frame_cpu_ms_p50": percentile([busy for _, busy in tally.frame_ms], 50),
-    }
+    } | {key: value for name, errors in tally.told.items() for key, value in errors.metrics(name).items()}

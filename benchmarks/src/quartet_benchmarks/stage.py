@@ -165,6 +165,17 @@ class Stage:
         x, y, z, w = truth["objects"][name]["quaternion"]
         return float(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)) - truth["robot"]["pose"][2])
 
+    def width_of(self, name: str, turned: float) -> float | None:
+        """Return the true extent of a standing object along a direction [m]; None for one of no simple shape.
+
+        turned: the direction in the object's own frame [rad].
+        """
+        kind = self.sim.world.kinds[name]
+        if kind.parts or kind.shape not in ("box", "cylinder", "sphere"):
+            return None
+        x, y, _ = kind.size
+        return float(x if kind.shape != "box" else abs(np.cos(turned)) * x + abs(np.sin(turned)) * y)
+
     def hand_at(self, grasp: Grasp) -> Array:
         """Return where the tool flange truly comes when it is sent to a grasp [4x4, base frame].
 
@@ -190,6 +201,7 @@ class Stage:
         buffer = io.BytesIO()
         Image.fromarray(rgb).save(buffer, "JPEG", quality=self.sim.jpeg_quality)
         info, frames = self.sim.camera_info(camera), self._frames()
+        position_sd, yaw_sd = self.sim.localisation_error()
         return View(
             rgb=np.asarray(Image.open(buffer)),
             depth=depth,
@@ -201,6 +213,8 @@ class Stage:
             tool_in_base=_chain(frames, "arm_tool0", "base_footprint"),
             gripper=self.robot.gripper,
             finger_gap_m=self.sim.truth()["robot"]["opening"] if camera == "arm" else None,
+            calibration_error=getattr(self.robot.cameras, camera).calibration_error,
+            localisation=np.diag(np.square([position_sd, position_sd, yaw_sd])),
         )
 
     def wrist_camera(self) -> Array:

@@ -318,6 +318,22 @@ async def test_a_grasp_between_neighbours_opens_less_and_asks_for_another_look(e
     assert "look again from pre_grasp_pose" in between["message"]
 
 
+async def test_a_grasp_pose_combines_both_cameras_until_the_object_is_moved(eyes, studio):
+    studio.reset(0)
+    studio.place("purple toy block", 0.8, 0.0, 0.0)
+    front = await eyes.call("get_topdown_grasp_pose", object_name="purple toy block", camera="front")
+    both = await eyes.call("get_topdown_grasp_pose", object_id=front["object_id"], camera="arm")
+    assert "2 looks from 1 place" in both["message"]
+    assert max(both["position_sd_m"]) < max(front["position_sd_m"])
+    assert both["yaw_sd_rad"] > 0
+    assert both["width_sd_m"] > 0
+    assert front["needed_room_m"] > 2 * max(front["position_sd_m"])
+    studio.place("purple toy block", 0.8, 0.06, 0.0)
+    moved = await eyes.call("get_topdown_grasp_pose", object_name="purple toy block", camera="front")
+    assert "looks" not in moved["message"]
+    assert moved["grasp_pose"]["position"][1] == pytest.approx(0.06, abs=0.01)
+
+
 async def test_a_grasp_is_planned_with_the_other_camera_s_picture_and_the_wrist_camera_s_place(
     eyes, studio, monkeypatch: pytest.MonkeyPatch
 ):

@@ -216,6 +216,24 @@ async def test_a_grasp_that_is_not_sure_is_looked_at_from_above(
     assert (opened, straight[0]) == (openings, down_to)
 
 
+async def test_a_grasp_that_stays_too_uncertain_from_above_is_not_tried() -> None:
+    pose = {"grasp_pose": GRASP, "pre_grasp_pose": ABOVE, "reachable": True, "look_again": True}
+    check = played(
+        Skill.PICK,
+        {
+            "moveit__get_grasp_state": [{"state": "EMPTY"}],
+            "perception__segment_objects": [{"outputs": [SEEN], "status": "SUCCESS"}],
+            "perception__get_topdown_grasp_pose": [pose, {**pose, "too_uncertain": True, "message": "another side"}],
+        },
+        object_name="red coke can",
+    )
+    with pytest.raises(GaveUpError, match="another side") as gave_up:
+        await pick(check)
+    assert gave_up.value.code == "PICK_PLAN_FAILED"
+    assert STRAIGHT not in check.called
+    assert check.given[-1]["target_type"] == "named_state"
+
+
 async def test_what_may_be_in_the_gripper_is_not_searched_for() -> None:
     """Fingers that do not open may hold it."""
     pose = {"grasp_pose": GRASP, "pre_grasp_pose": ABOVE, "object_height_m": 0.12, "reachable": True}

@@ -12,10 +12,13 @@ from quartet_benchmarks.rough_catalogue import SIZE_ERROR
 from quartet_benchmarks.stage import Stage
 from quartet_deployment import project_root
 from quartet_perception import Catalogue, Grasp
+from quartet_perception.grasp_uncertainty import GraspUncertainty
 from quartet_simulation.simulation import Simulation
 from quartet_site import load_robot, load_site
 
-GRASP = Grasp(0.8, 0.1, 0.95, 0.7, 0.06, 0.09, 0.81, True, 0.14, 0.02, 0.0)
+GRASP = Grasp(
+    0.8, 0.1, 0.95, 0.7, 0.06, 0.09, 0.81, True, 0.14, 0.02, 0.0, GraspUncertainty(0.004, 0.004, 0.02, 0.001, 0.005)
+)
 
 
 def off_by(sensors: str) -> float:

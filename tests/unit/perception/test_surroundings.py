@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from quartet_perception import surroundings
-from quartet_perception.surroundings import WatchedTopic, laser_points, occupancy_map, path_points
+from quartet_perception.surroundings import WatchedTopic, laser_points, occupancy_map, path_points, planar_covariance
 from quartet_robot_link import SENSOR, Message, Rigid, Transform
 
 
@@ -36,6 +36,16 @@ def test_rays_end_in_the_map_and_those_without_a_return_nowhere() -> None:
 def test_a_fine_laser_is_thinned_out() -> None:
     fine = {**scan([2.0] * 3000), "angle_increment": 2 * math.pi / 3000}
     assert 90 <= len(laser_points(fine, at(0, 0, 0))) <= 180
+
+
+def test_a_covariance_of_localisation_is_that_on_the_floor_and_zeros_are_none() -> None:
+    full = np.arange(36.0) + 1
+    planar = planar_covariance({"pose": {"covariance": full.tolist()}})
+    assert planar is not None
+    assert planar.tolist() == [[1, 2, 6], [7, 8, 12], [31, 32, 36]]
+    assert planar_covariance({"pose": {"covariance": [0.0] * 36}}) is None
+    assert planar_covariance({"pose": {"covariance": [None] * 36}}) is None
+    assert planar_covariance({"pose": {"covariance": [1.0]}}) is None
 
 
 def test_a_path_is_thinned_out_with_both_ends_and_one_of_another_frame_is_none() -> None:

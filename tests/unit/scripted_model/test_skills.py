@@ -303,6 +303,17 @@ def test_pick_looks_from_above_where_it_is_not_sure_that_the_fingers_pass(pick, 
     assert down == (pose(0.25) if found else pose(0.3))
 
 
+def test_pick_leaves_what_is_too_uncertain_from_above_as_well(pick, robot):
+    grasp = {"ok": True, "pre_grasp_pose": pose(0.5), "grasp_pose": pose(0.3), "lift_pose": pose(0.6)}
+    robot.say("get_topdown_grasp_pose", {**grasp, "look_again": True})
+    robot.say("get_topdown_grasp_pose", {**grasp, "too_uncertain": True, "message": "look from another side"})
+    talk, report = pick()
+    assert report["error_code"] == "PICK_PLAN_FAILED"
+    assert "look from another side" in report["reason"]
+    assert not talk.made("moveit__plan_cartesian_path")
+    assert talk.made("moveit__plan_and_execute")[-1][1]["target_type"] == "named_state"
+
+
 def test_pick_with_something_in_the_gripper(pick, robot):
     robot.held = True
     talk, report = pick()

@@ -151,6 +151,8 @@ def test_the_pose_in_the_map_is_off_as_amcl_has_it(name):
     errors = np.concatenate([driven(level, seed) for seed in range(25)])
     assert np.sqrt((errors[:, :2] ** 2).sum(axis=1).mean()) == pytest.approx(level.position_m, rel=0.15)
     assert np.sqrt((errors[:, 2] ** 2).mean()) == pytest.approx(level.yaw_rad, rel=0.15)
+    told = Localisation(0, (0.0, 0.0, 0.0), level).error
+    assert told == pytest.approx(np.sqrt((errors[:, (0, 2)] ** 2).mean(axis=0)), rel=0.2), "/amcl_pose says so"
 
 
 def test_the_pose_is_corrected_only_when_the_robot_has_moved():

@@ -3,7 +3,7 @@
 from quartet_site._corrected import write_correction
 from quartet_site._load import Fault, load_file, load_policy, load_robot, load_site
 from quartet_site._outline import distance_to_edge, inside
-from quartet_site._robot import Camera, Correction, Gripper, RobotFile
+from quartet_site._robot import CalibrationError, Camera, Correction, Gripper, RobotFile
 from quartet_site._robots import RobotFiles, RobotSetup, load_robots
 from quartet_site._ros_writes import RosWrites, WritableAction, WritableService, WritableTopic
 from quartet_site._simulated import Simulated, SimulatedBase, SimulatedCamera, SimulatedGripper, SimulatedTool
@@ -25,6 +25,7 @@ __all__ = [
     "FLOOR_WORDS",
     "ApprovalRule",
     "Area",
+    "CalibrationError",
     "Camera",
     "CatalogueObject",
     "Container",

@@ -113,6 +113,8 @@ class Topics(Section):
     """nav_msgs/msg/OccupancyGrid."""
     plan: RosName = "/plan"
     """nav_msgs/msg/Path: the way that Nav2 drives."""
+    localisation: RosName = "/amcl_pose"
+    """geometry_msgs/msg/PoseWithCovarianceStamped, of which the covariance is used; need not exist."""
     joint_states: RosName = "/joint_states"
     gripper_status: RosName = "/gripper/status"
     guard_state: RosName = "/robot_guard/state"
@@ -188,6 +190,8 @@ class Arm(Section):
     named_states: dict[str, list[Finite]]
     """Joint positions [rad] by name; `transit_state` is the one the arm drives with."""
     transit_state: str = "look_forward"
+    tool_error_m: Annotated[float, Field(ge=0, le=0.1)] = 0.0015
+    """How far the flange is from where it was sent, RMS on the floor plane: zero offsets of the joints."""
     reach_floor_m: Positive = 1.10
     """Horizontal reach from base_footprint of a pick at floor height."""
     reach_top_down_m: Positive = 0.90
@@ -322,6 +326,17 @@ class Correction(Section):
     """Roll, pitch and yaw about its fixed x, y and z axis, as in URDF."""
 
 
+class CalibrationError(Section):
+    """How far a camera's mounting is known to be off, RMS of the whole vector, in what perception tells of certainty.
+
+    The default is what a careful hand-eye calibration leaves: Tsai and Lenz (IEEE Trans. Robotics and Automation 5(3),
+    1989), Horaud and Dornaika (IJRR 14(3), 1995).
+    """
+
+    position_m: Annotated[float, Field(ge=0, le=MOST_SHIFT_M)] = 0.003
+    turn_rad: Annotated[float, Field(ge=0, le=MOST_TURN_RAD)] = 0.0052
+
+
 class Camera(Section):
     """One RGB-D camera; depth is aligned to colour."""
 
@@ -334,6 +349,7 @@ class Camera(Section):
     frame: str
     """Optical frame: x right, y down, z forward."""
     correction: Correction = Correction()
+    calibration_error: CalibrationError = CalibrationError()
 
 
 class Cameras(Section):

@@ -1,14 +1,20 @@
 """The detection that a tool reports of a segmented object: positions in base and map, distance, bearing, size."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from quartet_contracts.tools.perception import CameraName, Detection
 from quartet_perception.scene.view import View
 from quartet_perception.segmenters.base import SegmentedObject
+from quartet_perception.uncertainty import PoseUncertainty, in_map, pose_uncertainty
 
 Point = tuple[float, float, float]
 Floats = NDArray[np.float64]
+
+UNKNOWN_LOCALISATION = np.diag([0.05**2, 0.05**2, 0.03**2])
+"""Covariance of the base in the map (x, y [m], yaw [rad]) where localisation does not tell it: an assumption."""
 
 
 def describe(view: View, found: SegmentedObject) -> Detection:
@@ -28,6 +34,13 @@ def describe(view: View, found: SegmentedObject) -> Detection:
         return plain
     points, centre, low, high = measured
     near = nearest_point(points)
+    uncertainty = detection_uncertainty(view, found)
+    base_sd = map_sd = None
+    if uncertainty is not None:
+        base_sd = _rounded(uncertainty.position_sd)
+        if view.map_from_base is not None:
+            localisation = UNKNOWN_LOCALISATION if view.localisation is None else view.localisation
+            map_sd = _rounded(np.sqrt(np.diag(in_map(uncertainty, centre, view.map_from_base, localisation))))
     aim = np.array(near) if found.kind == "surface" else centre
     return plain.model_copy(
         update={
@@ -35,10 +48,22 @@ def describe(view: View, found: SegmentedObject) -> Detection:
             "bearing_rad": float(np.arctan2(aim[1], aim[0])),
             "position_base": to_point(centre),
             "position_map": None if view.map_from_base is None else to_point(view.map_from_base @ [*centre, 1.0]),
+            "position_base_sd": base_sd,
+            "position_map_sd": map_sd,
             "near_point_base": near,
             "size_m": to_point(high - low),
         }
     )
+
+
+def detection_uncertainty(view: View, found: SegmentedObject) -> PoseUncertainty | None:
+    """Return the uncertainty of the middle that a detection tells; None where it is that of a part in view.
+
+    That is so of surfaces, and of what no segmenter knows the shape of.
+    """
+    if found.solid is None or found.kind == "surface":
+        return None
+    return pose_uncertainty(view, found, found.solid, measured=found.refined)
 
 
 def extent(view: View, found: SegmentedObject) -> tuple[NDArray[np.floating], Floats, Floats, Floats] | None:
@@ -74,3 +99,9 @@ def nearest_point(points: NDArray[np.floating]) -> Point:
 def to_point(values: NDArray[np.floating]) -> Point:
     """Return the first three values as plain floats."""
     return float(values[0]), float(values[1]), float(values[2])
+
+
+def _rounded(deviations: Iterable[float]) -> Point:
+    """Return standard deviations of x, y and z to a tenth of a millimetre."""
+    x, y, z = (round(float(one), 4) for one in deviations)
+    return x, y, z

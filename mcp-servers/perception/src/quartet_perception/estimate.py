@@ -12,7 +12,10 @@ from quartet_perception.scene.shapes import box_from_points
 from quartet_perception.scene.solids import PosedSolid
 from quartet_perception.scene.view import Mask, View
 from quartet_perception.segmenters.base import SegmentedObject
+from quartet_perception.uncertainty import PoseUncertainty, pose_uncertainty
 
+FROM_ABOVE_M = 0.5
+"""What was seen from nearer than this was seen by the wrist camera above it: there is no better look."""
 _MIN_POINTS = 12
 _ABOVE_M = 0.07
 """Height that a part (a cap, a bottle's neck) may rise above the catalogue's shape."""
@@ -27,7 +30,7 @@ class Estimate:
     """An object in the base frame [m, rad].
 
     solid: its shape at its pose; its yaw is that of the long side. top, support: heights of its highest point and of
-    what it stands on. points: Nx3 seen points.
+    what it stands on. points: Nx3 seen points. uncertainty: of the solid's pose and size.
     """
 
     solid: PosedSolid
@@ -36,6 +39,12 @@ class Estimate:
     points: NDArray[np.float32]
     camera: str
     range_m: float
+    uncertainty: PoseUncertainty
+
+    @property
+    def from_above(self) -> bool:
+        """Whether the wrist camera saw it from so near that the hand comes to where it was seen."""
+        return self.camera == "arm" and self.range_m <= FROM_ABOVE_M
 
     @property
     def height(self) -> float:
@@ -73,6 +82,7 @@ def estimate(view: View, found: SegmentedObject) -> Estimate:
         points=points,
         camera=view.camera,
         range_m=float(np.median(view.depth[found.mask & view.valid])),
+        uncertainty=pose_uncertainty(view, found, solid, measured=True),
     )
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from quartet_perception.errors import ObjectTooWideError
 from quartet_perception.estimate import Estimate
+from quartet_perception.grasp_uncertainty import GraspUncertainty, grasp_uncertainty
 from quartet_perception.hand_room import ROOM_M, HandRoom
 from quartet_perception.scene.view import View
 from quartet_site import RobotFile
@@ -17,8 +18,10 @@ OBLONG = 1.2
 _YAWS = 36
 _TURN_TOLERANCE = np.radians(16)
 """How far a grasp of a long object may turn from its short axis to keep the fingers free."""
-_SURE_ROOM_M, _SURE_HIDDEN = 0.012, 0.25
-"""Room, and hidden share, with which no finger met a neighbour in packed scenes but for one in a hundred."""
+_SURE_SDS, _SURE_HIDDEN = 2.0, 0.25
+"""Standard deviations that must have room, and hidden share up to which it is sure that the hand passes."""
+_TOO_FEW_SDS = 1.0
+"""With room for fewer standard deviations between finger and object, one grasp in three would come down on it."""
 _CLEAR_M = 0.02
 """The finger tips pass over an object at least this far above its top. An arm may miss its target by 0.01 m
 (quartet_moveit.arm.REACHED_M); the rest is for the height that a camera has measured."""
@@ -55,7 +58,8 @@ class Grasp:
     x, y, z: of the tool flange [m]; yaw: direction in which the fingers close [rad]. width: of the object between
     them, length: across that [m]. tip_z: height of the fingertips. opening: how far the fingers are apart on the way
     down [m]. room: what is left between a finger or the hand and the nearest thing then [m]; below zero it comes down
-    on something. hidden: share of the fingers' way down that the picture does not show.
+    on something. hidden: share of the fingers' way down that the picture does not show. uncertainty: of where the hand
+    comes, measured from the object.
     """
 
     x: float
@@ -69,11 +73,27 @@ class Grasp:
     opening: float
     room: float
     hidden: float
+    uncertainty: GraspUncertainty
 
     @property
     def sure(self) -> bool:
         """Whether there is room for the fingers as far as the picture shows, and it shows enough of it."""
-        return self.room >= _SURE_ROOM_M and self.hidden <= _SURE_HIDDEN
+        return not self.uncertain and self.hidden <= _SURE_HIDDEN
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether the hand may be off by more than the room that it has."""
+        return self.room < self.needed_m
+
+    @property
+    def too_uncertain(self) -> bool:
+        """Whether the fingers may well come down on the object itself."""
+        return (self.opening - self.width) / 2 < _TOO_FEW_SDS * self.uncertainty.room
+
+    @property
+    def needed_m(self) -> float:
+        """Room that the hand needs for where it may be off [m]."""
+        return _SURE_SDS * self.uncertainty.room
 
     @property
     def quaternion(self) -> tuple[float, float, float, float]:
@@ -144,6 +164,7 @@ def plan_grasp(
                         opening,
                         min(beside, over, camera),
                         hidden,
+                        grasp_uncertainty(seen, yaw, robot.arm.tool_error_m),
                     ),
                 )
     if best is None:

@@ -3,11 +3,13 @@
 import asyncio
 import contextlib
 import contextvars
+import math
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -16,16 +18,24 @@ from numpy.typing import NDArray
 from quartet_contracts.tools.perception import CameraName
 from quartet_perception.catalogue import KINDS, Catalogue, CatalogueEntry, Kind, free_name
 from quartet_perception.detection import extent, to_point
-from quartet_perception.errors import BadParametersError, NothingFoundError, UnknownObjectError, UnknownObjectIdError
-from quartet_perception.estimate import Estimate
+from quartet_perception.errors import (
+    BadParametersError,
+    NothingFoundError,
+    TooFewPointsError,
+    UnknownObjectError,
+    UnknownObjectIdError,
+)
+from quartet_perception.estimate import Estimate, estimate
+from quartet_perception.fusion import Fused, Look, LookMemory
 from quartet_perception.held_object import find_held_object
 from quartet_perception.object_query import NAME_ARGUMENTS, ObjectQuery, id_scope, kinds_of_names
 from quartet_perception.object_tracker import ObjectTracker, Observation
 from quartet_perception.placing import Placement
-from quartet_perception.pose_memory import PoseMemory, ViewMemory
+from quartet_perception.pose_memory import Base, PoseMemory, ViewMemory
 from quartet_perception.scene.view import Intrinsics, View
 from quartet_perception.segmenters.base import SegmentedObject, Segmenter, caller_left
-from quartet_robot_link import BridgeUnavailableError, CameraSnapshot, Robot, RobotLinkError
+from quartet_perception.surroundings import WatchedTopic, planar_covariance
+from quartet_robot_link import LATCHED, BridgeUnavailableError, CameraSnapshot, Robot, RobotLinkError
 from quartet_site import RobotFile, SiteFile
 from quartet_tool_server import REPORT_EVERY_S, report_progress
 
@@ -46,7 +56,6 @@ class Perceiver:
 
     def __init__(self, robot: Robot, site: SiteFile, segmenter: Segmenter, catalogue: Catalogue) -> None:
         self.robot, self.site, self.catalogue, self.segmenter = robot, site, catalogue, segmenter
-        self.grasps: PoseMemory[Estimate] = PoseMemory()
         self.grasp_views = ViewMemory()
         self.placements: PoseMemory[Placement] = PoseMemory()
         self.tracker = ObjectTracker()
@@ -54,6 +63,16 @@ class Perceiver:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="perception")
         # A segmenter that waits for another process must not hold the worker up meanwhile.
         self._waiters = ThreadPoolExecutor(max_workers=4, thread_name_prefix="segmenter")
+
+    @cached_property
+    def looks(self) -> LookMemory:
+        """The looks at each object."""
+        return LookMemory(self.file.arm.tool_error_m)
+
+    @cached_property
+    def _located(self) -> WatchedTopic:
+        kind = "geometry_msgs/msg/PoseWithCovarianceStamped"
+        return WatchedTopic(self.robot.link, self.file.topics.localisation, kind, LATCHED, period_ms=0)
 
     @property
     def file(self) -> RobotFile:
@@ -164,7 +183,13 @@ class Perceiver:
             tool_in_base=tool_in_base,
             gripper=self.file.gripper,
             finger_gap_m=finger_gap_m,
+            calibration_error=getattr(self.file.cameras, camera).calibration_error,
+            localisation=self._localisation(),
         )
+
+    def _localisation(self) -> NDArray[np.float64] | None:
+        located = self._located.newest(math.inf)
+        return None if located is None else planar_covariance(located)
 
     async def _tool_in_base(self, stamp: float) -> NDArray[np.float64] | None:
         try:
@@ -192,7 +217,7 @@ class Perceiver:
         except RobotLinkError:
             return None
 
-    async def base(self) -> tuple[float, float, float] | None:
+    async def base(self) -> Base:
         """Return x, y [m] and yaw [rad] of the base in the odometry frame, which does not jump; None when unknown."""
         try:
             pose = await self.robot.base_pose(self.file.frames.odom, timeout_s=0.5)
@@ -219,20 +244,44 @@ class Perceiver:
         entries = [entry for name in names for entry in self._known(name)]
         held = await self.compute(find_held_object, view, self.catalogue.entries, entries, self.file)
         everything = [*(f for f in found if not (held and f.in_gripper)), *held]
-        base = await self.base() if everything and view.map_from_base is None else None
+        frames = self.file.frames
+        # The picture has waited for odometry already: a robot that has none need not wait again.
+        drives = self.robot.transforms.newest(frames.odom, frames.base) is not None
+        base = await self.base() if everything and drives else None
         return view, await self.compute(self._with_ids, view, everything, base, holding)
 
     def _with_ids(
         self,
         view: View,
         found: Sequence[SegmentedObject],
-        base: tuple[float, float, float] | None,
+        base: Base,
         holding: str | None,
     ) -> list[SegmentedObject]:
-        """Return `found` with object_ids; `base` is the pose in the odometry frame of a robot without localisation."""
+        """Return `found` with object_ids, and remember how they look from here.
+
+        base: in the odometry frame.
+        """
         seen = [_observation(view, one, base, self.file.frames.odom) for one in found]
         ids = self.tracker.update(id_scope(), seen, holding)
-        return [replace(one, object_id=object_id) for one, object_id in zip(found, ids, strict=True)]
+        known = [replace(one, object_id=object_id) for one, object_id in zip(found, ids, strict=True)]
+        for one in known:
+            self._remember(view, one, base)
+        return known
+
+    def _remember(self, view: View, found: SegmentedObject, base: Base) -> None:
+        """Take in a look at an object that was near enough for its size to be measured."""
+        if found.object_id is None or found.kind != "object":
+            return
+        if found.in_gripper:
+            self.looks.forget(found.object_id)
+        elif found.refined:
+            with contextlib.suppress(TooFewPointsError):
+                self.fuse(found.object_id, view, estimate(view, found), base)
+
+    def fuse(self, name: str, view: View, seen: Estimate, base: Base) -> Fused:
+        """Return what all looks at an object tell, with this one. `base` is that in the odometry frame."""
+        x, y, z = (float(one) for one in view.origin)
+        return self.looks.add(name, Look(seen, base, (x, y, z), view.stamp))
 
     async def best(
         self, query: ObjectQuery, cameras: Sequence[CameraName]
@@ -261,7 +310,7 @@ class Perceiver:
         return best
 
 
-def _observation(view: View, found: SegmentedObject, base: tuple[float, float, float] | None, odom: str) -> Observation:
+def _observation(view: View, found: SegmentedObject, base: Base, odom: str) -> Observation:
     """Return what the tracker needs: the object's middle in the map, else in the odometry frame."""
     measured = extent(view, found)
     unique = found.entry is not None and found.kind != "object"

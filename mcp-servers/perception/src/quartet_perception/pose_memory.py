@@ -1,6 +1,6 @@
 """What is remembered while the robot stands still: estimates, which stay as they are, and pictures."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -38,8 +38,6 @@ class RememberedPose(Generic[Value]):
     base: Base
     """Of when it was taken."""
     range_m: float
-    stamp: float
-    """Time of its picture [s, the robot's clock]."""
 
 
 class PoseMemory(Generic[Value]):
@@ -55,22 +53,11 @@ class PoseMemory(Generic[Value]):
     def update(self, name: str, new: RememberedPose[Value]) -> Value:
         """Take in a new estimate and return the value to report for `name`: the previous or the new one."""
         old = self._last.get(name)
-        still = old is not None and _same_place(old.base, new.base) and _close(old, new)
+        still = old is not None and same_place(old.base, new.base) and _close(old, new)
         if old is not None and still and new.range_m > _MUCH_NEARER * old.range_m:
-            self._last[name] = replace(old, stamp=new.stamp)
             return old.value
         self._last[name] = new
         return new.value
-
-    def recall(self, name: str, base: Base, stamp: float) -> Value | None:
-        """Return the estimate of `name` for a picture taken at `stamp` [s]; None without one, and once the base moved.
-
-        An estimate is forgotten after half a minute.
-        """
-        last = self._last.get(name)
-        if last is None or not _same_place(last.base, base) or stamp - last.stamp > _FRESH_S:
-            return None
-        return last.value
 
     def forget(self, name: str) -> None:
         """Drop the estimate of one name: the next one counts, however near it is."""
@@ -93,11 +80,12 @@ class ViewMemory:
         return [
             other
             for camera, (other, stood) in self._last.items()
-            if camera != view.camera and _same_place(stood, base) and view.stamp - other.stamp <= _FRESH_S
+            if camera != view.camera and same_place(stood, base) and view.stamp - other.stamp <= _FRESH_S
         ]
 
 
-def _same_place(a: Base, b: Base) -> bool:
+def same_place(a: Base, b: Base) -> bool:
+    """Return whether a base stands where it stood, as far as odometry tells; False for an unknown place."""
     if a is None or b is None:
         return False
     turn = abs((a[2] - b[2] + np.pi) % (2 * np.pi) - np.pi)

@@ -62,6 +62,19 @@ def laser_points(scan: Message, map_from_laser: Transform) -> list[tuple[float, 
     return _rounded((map_from_laser.matrix @ local)[:2].T)
 
 
+def planar_covariance(located: Message) -> NDArray[np.float64] | None:
+    """Return the covariance (3x3: x, y [m], yaw [rad]) of a geometry_msgs/PoseWithCovarianceStamped.
+
+    None for one that no covariance can be: localisation that does not tell it fills in zeros.
+    """
+    full = np.array([math.nan if one is None else one for one in located["pose"]["covariance"]], dtype=np.float64)
+    if full.size != 36:
+        return None
+    planar = full.reshape(6, 6)[np.ix_((0, 1, 5), (0, 1, 5))]
+    known = bool(np.isfinite(planar).all()) and bool((np.diag(planar) > 0).all())
+    return planar if known else None
+
+
 def path_points(path: Message, map_frame: str) -> list[tuple[float, float]]:
     """Return the points of a nav_msgs/Path [m], thinned out; none when it is in another frame than the map's."""
     poses = path.get("poses") or []

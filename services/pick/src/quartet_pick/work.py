@@ -62,6 +62,9 @@ async def _grasp(check: RequestContext, arm: CodedArm, arguments: PickArguments)
             if nearer.open_position != pose.open_position:
                 await _open(arm, nearer)
             pose = nearer
+            if pose.too_uncertain:
+                await arm.transit()
+                raise GaveUpError(PickCode.PICK_PLAN_FAILED, f"{what} is not known well enough: {pose.message}")
             await _above(arm, pose, what)
         assert pose.grasp_pose is not None
         assert pose.pre_grasp_pose is not None

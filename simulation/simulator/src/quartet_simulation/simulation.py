@@ -406,6 +406,10 @@ class Simulation(ArmSimulation):
         """Return base_footprint in map as localisation has it (x, y, yaw)."""
         return self._localisation.estimate(self.time)
 
+    def localisation_error(self) -> tuple[float, float]:
+        """Return the RMS error of x and of y [m], and of yaw [rad], of the estimated pose."""
+        return self._localisation.error
+
     def transforms(self) -> list[frames.Transform]:
         """(parent, child, translation, quaternion xyzw) of all moving frames, map -> odom included (noisy)."""
         return frames.moving(self._body(), self._localisation)

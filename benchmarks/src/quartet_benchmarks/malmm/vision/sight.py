@@ -444,7 +444,7 @@ class Sight:
         moved = known is None or math.dist(one.position, known.position)
         if one.camera == "front" and known is not None and known.camera == "arm" and moved < FRONT_M:
             return
-        remembered = RememberedPose(one, one.position, one.yaw, one.period, _STILL, one.range_m, 0.0)
+        remembered = RememberedPose(one, one.position, one.yaw, one.period, _STILL, one.range_m)
         self.things[name] = self._memory.update(name, remembered)
 
     def _known_names(self, view: View, found: list[Seen], by_better: set[str]) -> dict[int, str]:

@@ -55,6 +55,11 @@ class Detection(Model):
     position_base: tuple[Metres, Metres, Metres] | None = None
     """Centre in the base frame."""
     position_map: tuple[Metres, Metres, Metres] | None = None
+    position_base_sd: tuple[Metres, Metres, Metres] | None = None
+    """Standard deviations of position_base along x, y and z: noise of depth, what is hidden, sizes, and the camera's
+    mounting. None for a surface and for what is seen without a shape."""
+    position_map_sd: tuple[Metres, Metres, Metres] | None = None
+    """The same of position_map, with that of localisation."""
     near_point_base: tuple[Metres, Metres, Metres] | None = None
     """Point nearest to the robot, in the base frame (the near edge of a surface)."""
     size_m: tuple[Metres, Metres, Metres] | None = None
@@ -158,6 +163,17 @@ class GraspPoseResult(ToolResult):
     object_size_m: tuple[Metres, Metres, Metres] | None = None
     """Extent between the fingers, across them, and up."""
     grasp_width_m: Metres | None = None
+    position_sd_m: tuple[Metres, Metres] | None = None
+    """Standard deviations of where the object is, between the fingers and across them: of the object as seen, of the
+    camera's mounting and of the arm."""
+    yaw_sd_rad: float | None = None
+    """Standard deviation of the object's yaw; None for something round."""
+    width_sd_m: Metres | None = None
+    """Standard deviation of grasp_width_m."""
+    room_m: Metres | None = None
+    """Least room beside the fingers, the hand and the wrist camera on the way down; below zero something is in it."""
+    needed_room_m: Metres | None = None
+    """Room that the hand needs for what it may be off: two standard deviations."""
     num_points: int = 0
     gripper_offset_m: Metres = 0.0
     oriented: bool = False
@@ -169,8 +185,11 @@ class GraspPoseResult(ToolResult):
     """Position for open_gripper with which the fingers pass between the object and what stands close to it; None: fully
     open."""
     look_again: bool = False
-    """Whether there is little room beside the object, or what is beside it was hidden: the wrist camera tells from
-    pre_grasp_pose."""
+    """Whether the object's place is not known well enough for the room that the hand has, or what is beside it was
+    hidden: the wrist camera tells from pre_grasp_pose."""
+    too_uncertain: bool = False
+    """Whether the object was seen from above and its place is still so uncertain that the fingers may well come down on
+    it: do not grasp, look from another side."""
 
 
 class PlacingPoseResult(ToolResult):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quartet_perception.errors import BadImageError
-from quartet_site import Gripper
+from quartet_site import CalibrationError, Gripper
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -34,6 +34,8 @@ class View:
     is opposite to gravity and whose origin is on the floor.
     map_from_base: 4x4 or None where the robot is not localised. tool_in_base: 4x4 pose of the tool flange, or None.
     gripper: the sizes of the hand at that flange. finger_gap_m: how far its finger pads are apart, or None.
+    calibration_error: how far the camera's pose may be off. localisation: 3x3 covariance of map_from_base: x, y [m],
+    yaw [rad], or None.
     Raises BadImageError.
     """
 
@@ -47,6 +49,8 @@ class View:
     tool_in_base: NDArray[np.float64] | None = None
     gripper: Gripper = field(default_factory=Gripper)
     finger_gap_m: float | None = None
+    calibration_error: CalibrationError = field(default_factory=CalibrationError)
+    localisation: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if self.rgb.ndim != 3 or self.rgb.shape[2] != 3 or self.rgb.dtype != np.uint8:

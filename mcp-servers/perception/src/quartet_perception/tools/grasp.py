@@ -9,16 +9,14 @@ from quartet_contracts import ObjectId, Term
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.perception import BoundingBox, CameraName, GraspPoseResult
 from quartet_perception.errors import BadParametersError, NothingFoundError, ObjectTooWideError
-from quartet_perception.estimate import Estimate, estimate, still_there
+from quartet_perception.estimate import FROM_ABOVE_M, estimate, still_there
+from quartet_perception.fusion import Fused
 from quartet_perception.grasp import Grasp, clearance, plan_grasp, reach_of_pick
 from quartet_perception.object_query import GRASP_POSE, id_scope, kinds_of_names
 from quartet_perception.perceiver import Perceiver
-from quartet_perception.pose_memory import RememberedPose
 from quartet_perception.scene.view import View
 from quartet_tool_server import ToolServer
 
-_FROM_ABOVE_M = 0.5
-"""What was seen from nearer than this was seen by the wrist camera above it: there is no better look."""
 _FLAT_M = 0.005
 """Least height that is told for the planner's sake."""
 _LITTLE_ROOM_M = 0.006
@@ -51,8 +49,10 @@ def add_grasp_tool(server: ToolServer, perceiver: Perceiver) -> None:
         UNKNOWN_OBJECT_ID: go on with the name.
 
         Where something stands close, open_position is the position for open_gripper with which the fingers pass. If
-        look_again is true, that is not sure as seen from here: from pre_grasp_pose ask once more with camera 'arm' and
-        use what comes then; the object need not be recognised from there, what stands where it was seen is enough.
+        look_again is true, the place is not known well enough for that: from pre_grasp_pose ask once more with camera
+        'arm' and use what comes then; the object need not be recognised from there, what stands where it was seen is
+        enough. If too_uncertain is true, even that does not tell enough: do not grasp, the base must come from another
+        side. position_sd_m, yaw_sd_rad and width_sd_m are standard deviations; the hand needs needed_room_m.
         """
         sought = perceiver.query(object_name, object_id, "object_name", kinds_of_names(GRASP_POSE, "object_name"))
         for name in sought.names if object_name is None else [object_name]:
@@ -67,18 +67,15 @@ def add_grasp_tool(server: ToolServer, perceiver: Perceiver) -> None:
             if camera != "arm":
                 raise
             view = await perceiver.view("arm")
-            remembered = perceiver.grasps.recall(object_id or name, base, view.stamp)
-            if remembered is None or not await perceiver.compute(still_there, view, remembered):
+            remembered = perceiver.looks.recall(object_id or name, base, view.stamp)
+            if remembered is None or not await perceiver.compute(still_there, view, remembered.seen):
                 raise
-            seen = remembered
+            fused = remembered
         else:
-            seen = await perceiver.compute(estimate, view, found)
-            period = 0.0 if seen.solid.solid.round else float(np.pi)
             name, object_id = found.label, found.object_id
-            seen = perceiver.grasps.update(
-                object_id or name,
-                RememberedPose(seen, seen.centre, seen.solid.yaw, period, base, seen.range_m, view.stamp),
-            )
+            now = await perceiver.compute(estimate, view, found)
+            fused = await perceiver.compute(perceiver.fuse, object_id or name, view, now, base)
+        seen = fused.seen
         wrist_camera = await perceiver.wrist_camera()
         before = perceiver.grasp_views.add(view, base)
         try:
@@ -89,13 +86,14 @@ def add_grasp_tool(server: ToolServer, perceiver: Perceiver) -> None:
             ) from None
         if object_id is not None:
             perceiver.tracker.mark_grasp_target(id_scope(), object_id)
-        return _result(perceiver, view, name, object_id, seen, grasp)
+        return _result(perceiver, view, name, object_id, fused, grasp)
 
 
 def _result(
-    perceiver: Perceiver, view: View, name: str, object_id: str | None, seen: Estimate, grasp: Grasp
+    perceiver: Perceiver, view: View, name: str, object_id: str | None, fused: Fused, grasp: Grasp
 ) -> GraspPoseResult:
-    gripper = perceiver.file.gripper
+    seen = fused.seen
+    gripper, sure = perceiver.file.gripper, grasp.uncertainty
     m, frame = perceiver.file.manipulation, perceiver.file.frames.base
     low, high = seen.solid.bounds
 
@@ -107,9 +105,18 @@ def _result(
     notes = [f"'{name}' is {distance:.2f} m away and {seen.height:.3f} m tall"]
     if distance > reach:
         notes.append(f"beyond the arm's reach of {reach:.2f} m there: drive nearer first")
-    look_again = not grasp.sure and np.linalg.norm(view.origin - np.array(seen.centre)) > _FROM_ABOVE_M
-    if look_again:
-        notes.append("it is not sure that the fingers pass beside it: look again from pre_grasp_pose")
+    from_above = bool(np.linalg.norm(view.origin - np.array(seen.centre)) <= FROM_ABOVE_M)
+    look_again = not grasp.sure and not from_above
+    # From a second place of the base it is as good as it gets.
+    too_uncertain = grasp.too_uncertain and from_above and fused.stops == 1
+    if fused.looks > 1:
+        notes.append(f"as {fused.looks} looks from {fused.stops} place{'s' if fused.stops > 1 else ''} tell together")
+    if too_uncertain:
+        notes.append(f"{_short(grasp)} even from above: look from another side before it is grasped")
+    elif look_again and grasp.uncertain:
+        notes.append(f"{_short(grasp)}: look again from pre_grasp_pose, which is nearer")
+    elif look_again:
+        notes.append("what is beside it is hidden from here: look again from pre_grasp_pose")
     elif grasp.room < _LITTLE_ROOM_M:
         notes.append("something stands close beside it: the fingers may touch it")
     return GraspPoseResult(
@@ -136,5 +143,17 @@ def _result(
         distance_m=distance,
         reachable=distance <= reach,
         open_position=None if grasp.opening >= gripper.stroke_m else gripper.position_at(grasp.opening),
-        look_again=bool(look_again),
+        look_again=look_again,
+        too_uncertain=too_uncertain,
+        position_sd_m=(round(sure.between, 4), round(sure.across, 4)),
+        yaw_sd_rad=None if sure.yaw is None else round(sure.yaw, 3),
+        width_sd_m=round(sure.width, 4),
+        room_m=round(grasp.room, 4),
+        needed_room_m=round(grasp.needed_m, 4),
     )
+
+
+def _short(grasp: Grasp) -> str:
+    """Return that the hand has too little room for where it may be."""
+    room = max(grasp.room, 0.0) * 1000
+    return f"the hand has {room:.0f} mm of room and needs {grasp.needed_m * 1000:.0f} mm for what it may be off"

@@ -105,7 +105,7 @@ def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
             )  # fmt: skip
         key = f"{found.label} {object_height_m:.3f} {x_bias_m:.3f} {crop_radius_m}"
         place = (drop.x, drop.y, drop.height)
-        new = RememberedPose(drop, place, drop.yaw, 2 * np.pi, await perceiver.base(), drop.distance, view.stamp)
+        new = RememberedPose(drop, place, drop.yaw, 2 * np.pi, await perceiver.base(), drop.distance)
         if not use_cached:
             perceiver.placements.clear()
         drop = perceiver.placements.update(key, new)

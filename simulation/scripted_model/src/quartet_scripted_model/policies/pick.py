@@ -66,6 +66,10 @@ def _grasp(talk: Conversation, wanted: str) -> Generator[Turn, Result, Result]:
             named = {"object_name": wanted}
             nearer = yield from ask_for(talk, POSE, talk.request.get("object_id"), named, camera="arm")
             usable = nearer.ok and nearer.get("grasp_pose") and nearer.get("pre_grasp_pose")
+            if usable and nearer.get("too_uncertain"):
+                yield from transit(talk, "PICK_PLAN_FAILED")
+                text = nearer.get("message")
+                raise GiveUpError("PICK_PLAN_FAILED", f"'{wanted}' is not known well enough: {text}")
             if usable and nearer.get("reachable") is not False:
                 if nearer.get("open_position") != pose.get("open_position"):
                     yield from _open(talk, nearer)

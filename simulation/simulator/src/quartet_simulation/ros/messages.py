@@ -90,11 +90,14 @@ def odometry(time_s: float, odom: dict[str, Any]) -> Message:
     }
 
 
-def localisation(time_s: float, x: float, y: float, yaw: float) -> Message:
-    """Return /amcl_pose: base_footprint in map as localisation estimates it."""
+def localisation(time_s: float, pose: tuple[float, float, float], error: tuple[float, float]) -> Message:
+    """Return /amcl_pose: base_footprint in map as localisation estimates it.
+
+    pose: x, y [m], yaw [rad]. error: RMS error of x and of y [m], and of yaw [rad].
+    """
     return {
         "header": header(time_s, "map"),
-        "pose": {"pose": planar_pose(x, y, yaw), "covariance": _planar_covariance(0.02, 0.01)},
+        "pose": {"pose": planar_pose(*pose), "covariance": _planar_covariance(*error)},
     }
 
 

@@ -83,7 +83,7 @@ def base_topics() -> list[Periodic]:
     """What a robot that drives publishes beside, with Nav2 and a localisation."""
 
     def localise(sim: Simulation) -> Message:
-        return messages.localisation(sim.time, *sim.estimated_pose())
+        return messages.localisation(sim.time, sim.estimated_pose(), sim.localisation_error())
 
     return [
         Periodic("/amcl_pose", "geometry_msgs/PoseWithCovarianceStamped", "/amcl", 0.5, localise, True),

@@ -103,6 +103,13 @@ class Localisation:
         turn = wz + self._drift * math.hypot(vx, vy)
         return vx * self._scale * float(noise[0]), vy * self._scale * float(noise[1]), turn * float(noise[2])
 
+    @property
+    def error(self) -> tuple[float, float]:
+        """RMS error of x and of y [m], and of yaw [rad], of the estimate."""
+        if self._level is None:
+            return 0.02 / math.sqrt(2), 0.01
+        return self._level.position_m / math.sqrt(2), self._level.yaw_rad
+
     def estimate(self, time: float) -> Pose:
         """base_footprint in map as localisation has it: under 2 cm and 0.5 degrees off, or as the level says."""
         if self._level is not None:
