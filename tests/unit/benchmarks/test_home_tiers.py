@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_home_can_be_described_as_a_person_would(tmp_path: Path) -> None:
-    told = load_site(furnished("home", tmp_path / "home", 3, rough=True) / "site.yaml")
+    told = load_site(furnished("home", tmp_path / "home", 3, catalogue="rough") / "site.yaml")
     exact = load_site(project_root() / "deploy" / "sites" / "home" / "site.yaml")
     assert (told.areas, told.surfaces, told.containers) == (exact.areas, exact.surfaces, exact.containers)
     assert {one.appearance.size_error for one in told.objects} == {SIZE_ERROR}
@@ -297,7 +297,7 @@ def test_the_result_says_what_the_tier_is_and_leaves_out(monkeypatch: pytest.Mon
         raise UnfitPlacementError("nothing fits")
 
     monkeypatch.setattr(suite, "Stack", stack)
-    monkeypatch.setattr(suite, "furnished", lambda like, folder, seed, count, *, rough: folder)
+    monkeypatch.setattr(suite, "furnished", lambda like, folder, seed, count, *, catalogue: folder)
     with pytest.raises(UnfitPlacementError):
         suite.run(BenchParameters(episodes=10, options={"tier": "hard"}, progress=lambda _: None))
     assert {options.sensors for options in started} == {"harsh"}

@@ -7,7 +7,7 @@ import pytest
 
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError
-from quartet_benchmarks.perception import rough
+from quartet_benchmarks.perception import as_told
 from quartet_benchmarks.rough_catalogue import SIZE_ERROR
 from quartet_benchmarks.stage import Stage
 from quartet_deployment import project_root
@@ -48,7 +48,7 @@ def test_yaw_is_told_in_the_frame_of_the_base() -> None:
 def test_a_rough_catalogue_has_sizes_off_by_a_tenth_and_no_parts() -> None:
     exact = Catalogue.of_site(load_site(project_root() / "deploy" / "sites" / "home" / "site.yaml"))
     off: list[float] = []
-    for a, b in zip(exact.entries, rough(exact, 3).entries, strict=True):
+    for a, b in zip(exact.entries, as_told(exact, "rough", 3).entries, strict=True):
         if a.kind != "object":
             assert b == a
             continue

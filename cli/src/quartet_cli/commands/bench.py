@@ -35,10 +35,11 @@ def bench(
     ] = None,
     sensors: Sensors = DEFAULT_SENSORS,
     catalogue: Annotated[
-        Literal["exact", "rough"],
+        Literal["exact", "rough", "unsized"],
         typer.Option(
             "--catalogue",
-            help="Of perception and home: things as site.yaml has them, or with sizes off by a tenth and no parts.",
+            help="Of perception and home: things as site.yaml has them, with sizes off by a tenth and no parts (rough), "
+            "or without sizes where colour and shape tell them apart (unsized).",
         ),
     ] = "exact",
     world: Annotated[

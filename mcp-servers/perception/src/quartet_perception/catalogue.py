@@ -51,6 +51,8 @@ class CatalogueEntry:
     """Corners of its area, map frame [m]."""
     approach: Pose2D | None = None
     """Where to stand to look at it, map frame."""
+    as_seen: bool = False
+    """Whether its size is not that of the site file, which has none, but what one picture shows."""
 
     @property
     def sized(self) -> bool:
@@ -65,7 +67,7 @@ class CatalogueEntry:
     def measured(self, size: Size) -> "CatalogueEntry":
         """Return it with a size that was measured in a picture [m]."""
         told = {"size_m": size, "size_error": SEEN_ERROR}
-        return replace(self, appearance=self.appearance.model_copy(update=told))
+        return replace(self, appearance=self.appearance.model_copy(update=told), as_seen=True)
 
     @property
     def palette(self) -> tuple[str, ...]:

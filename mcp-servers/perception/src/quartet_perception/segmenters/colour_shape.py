@@ -67,6 +67,8 @@ _LEAST_MEASURED = 60
 _HIDDEN, _ALONG = (0.22, 0.3), (0.55, 0.7)
 """Shares of such a region's outline that something nearer hides, and that go on into something as near, up to which it
 is seen whole, and from which on it is a piece."""
+_COLOURED = (0.45, 0.55)
+"""Membership of what is seen of it up to which it is something of another colour, and from which on it has its own."""
 _AREA_MARGIN_M = 1.0
 """How far outside of its area a container may be seen."""
 
@@ -184,7 +186,7 @@ class ColourShapeSegmenter:
 
         From afar, and in part behind something, both look alike.
         """
-        if fitted.refined:
+        if fitted.entry.as_seen:
             return fitted
         near = float(np.linalg.norm(fitted.posed.centre - view.origin)) < _NEAR_M
         if not near or fitted.quality.visible < _SEEN_WELL or is_explained(fitted.posed, fitted.quality):
@@ -277,7 +279,9 @@ class ColourShapeSegmenter:
         shapes: MeasuredShapes,
         entries: list[CatalogueEntry],
     ) -> Hypothesis | None:
-        fits = [self._fit(picture, blob, shapes, t) if t.sized else _as_measured(picture, blob, shapes, t) for t in entries]
+        fits = [
+            self._fit(picture, blob, shapes, t) if t.sized else _as_measured(picture, blob, shapes, t) for t in entries
+        ]
         return max((f for f in fits if f is not None), key=lambda h: h.merit, default=None)
 
     def _rivals(self, picture: PreparedView, blob: Blob, targets: list[CatalogueEntry]) -> list[CatalogueEntry]:
@@ -371,10 +375,9 @@ def _make(catalogue: Catalogue, _: PerceptionSettings) -> ColourShapeSegmenter:
     return ColourShapeSegmenter(catalogue)
 
 
-def _as_measured(
-    picture: PreparedView, blob: Blob, shapes: MeasuredShapes, entry: CatalogueEntry
-) -> Hypothesis | None:
+def _as_measured(picture: PreparedView, blob: Blob, shapes: MeasuredShapes, entry: CatalogueEntry) -> Hypothesis | None:
     """Return an entry without a size, as large as it is seen; None where the region rather shows another shape."""
+    member = picture.member(entry.palette)
     hidden, along = cut_off(picture.view, shapes.region, picture.supports.mask)
     whole = _share_below(hidden, _HIDDEN) * _share_below(along, _ALONG)
     if whole == 0.0:
@@ -384,7 +387,6 @@ def _as_measured(
         seen = shapes.measured(shape)
         if seen is None or not can_be_picked(seen.posed.solid):
             continue
-        member = picture.member(entry.palette)
         quality = evaluate_fit(picture.view, seen.posed, shapes.region, member)
         if quality.score < _WORTH_COMPARING or (likeness := shapes.likeness(shape)) == 0.0:
             continue
@@ -396,7 +398,7 @@ def _as_measured(
             shapes.region,
             member,
             refined=True,
-            likeness=likeness * whole,
+            likeness=likeness * whole * (1 - _share_below(quality.coloured, _COLOURED)),
         )
         if best is None or one.merit > best.merit:
             best = one

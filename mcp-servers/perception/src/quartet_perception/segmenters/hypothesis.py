@@ -66,7 +66,12 @@ class Hypothesis:
         floating = 0.06 if self.support is None else 0.0
         fallen = 0.08 if self.fallen else 0.0
         by_colour = _COLOUR_COUNTS * self.entry.appearance.size_error * (q.coloured - 1)
-        return self.likeness * q.score * (0.6 + 0.4 * q.explained) * min(1.0, 0.6 + q.visible) + by_colour - floating - fallen
+        return (
+            self.likeness * q.score * (0.6 + 0.4 * q.explained) * min(1.0, 0.6 + q.visible)
+            + by_colour
+            - floating
+            - fallen
+        )
 
     @property
     def acceptable(self) -> bool:
@@ -77,7 +82,7 @@ class Hypothesis:
             return False
         least = ACCEPT if np.hypot(self.posed.x, self.posed.y) < _FAR_M else _ACCEPT_FAR
         least_visible = _MIN_VISIBLE if self.support is not None else _MIN_VISIBLE_HELD
-        if self.refined and self.support is not None:
+        if self.entry.as_seen:
             least_visible = _MIN_VISIBLE_MEASURED
         q = self.quality
         return self.agreement >= least and q.visible >= least_visible and q.pixels >= MIN_PIXELS

@@ -104,7 +104,9 @@ def _object(picture: PreparedView, detection: Detection2D, box: Box, kind: Kind)
     slack = 0.02 + 2 * depth_noise(float(np.median(view.depth[sure])))
     support = picture.supports.under(float(middle[0]), float(middle[1]), low + slack)
     solid = (
-        None if detection.entry is None else fit_known_solid(detection.entry.appearance, points, support, view.origin)
+        None
+        if detection.entry is None or not detection.entry.sized
+        else fit_known_solid(detection.entry.appearance, points, support, view.origin)
     )
     solid = solid or solid_from_points(points, support)
     return SegmentedObject(
