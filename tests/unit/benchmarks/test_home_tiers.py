@@ -14,7 +14,7 @@ from quartet_benchmarks.charts import Chart
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError, UnfitPlacementError
 from quartet_benchmarks.home import suite, variations
-from quartet_benchmarks.home.homes import CARTON, PERSON, furnished
+from quartet_benchmarks.home.homes import CARTON, PERSON, SIZED_FILE, furnished
 from quartet_benchmarks.home.suite import behind_doors, set_up
 from quartet_benchmarks.home.templates import TEMPLATES, Episode
 from quartet_benchmarks.home.tiers import LIGHTS, TIERS, Tier, find_tier
@@ -47,6 +47,13 @@ def test_a_home_can_be_described_as_a_person_would(tmp_path: Path) -> None:
     assert {one.appearance.size_error for one in exact.objects} == {0.02}, "those of world.yaml are exact"
     pairs = zip(told.objects, exact.objects, strict=True)
     assert all(a.name == b.name and a.appearance.size_m != b.appearance.size_m for a, b in pairs)
+
+
+def test_a_home_can_be_described_without_a_ruler(tmp_path: Path) -> None:
+    home = furnished("home", tmp_path / "home", 3, catalogue="unsized")
+    told, exact = load_site(home / "site.yaml"), load_site(home / SIZED_FILE)
+    assert any(one.appearance.size_m is None for one in told.objects)
+    assert exact == load_site(project_root() / "deploy" / "sites" / "home" / "site.yaml"), "the suite knows the sizes"
 
 
 def test_each_run_draws_homes_of_its_own() -> None:

@@ -38,8 +38,8 @@ def bench(
         Literal["exact", "rough", "unsized"],
         typer.Option(
             "--catalogue",
-            help="Of perception and home: things as site.yaml has them, with sizes off by a tenth and no parts (rough), "
-            "or without sizes where colour and shape tell them apart (unsized).",
+            help="Of perception and home: things as site.yaml has them; rough: sizes off by a tenth, no parts; "
+            "unsized: no sizes where colour and shape tell things apart.",
         ),
     ] = "exact",
     world: Annotated[

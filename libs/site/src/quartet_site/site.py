@@ -175,8 +175,8 @@ class SiteFile(Section):
                 alike = set(one.colours) & set(two.colours)
                 if one.size_m is None and two.size_m is None and one.shape == two.shape and alike:
                     raise field_error(
-                        f"'{thing.name}' and '{other.name}' are both {min(alike)}, both {one.shape}, and without size_m: "
-                        "nothing tells them apart. Give the size_m of at least one of them",
+                        f"'{thing.name}' and '{other.name}' are both {min(alike)}, both {one.shape}, without size_m: "
+                        "nothing tells them apart. Give the size_m of one of them",
                         "objects",
                         number,
                         "appearance",

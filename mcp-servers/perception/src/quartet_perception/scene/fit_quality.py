@@ -452,7 +452,7 @@ def cut_off(view: View, region: Mask, support: Mask) -> tuple[float, float]:
     """Return the shares of a region's outline that something nearer hides, and that go on into something as near.
 
     The rest ends before what it stands on (HxW `support`) or something farther. What is seen of a thing that is cut off
-    is not as large as the thing.
+    is not as large as the thing. Both are 1 where the picture's edge cuts it off.
     """
     rows, cols = np.flatnonzero(region.any(axis=1)), np.flatnonzero(region.any(axis=0))
     height, width = region.shape
@@ -462,14 +462,11 @@ def cut_off(view: View, region: Mask, support: Mask) -> tuple[float, float]:
     own, known, depth = region[crop], view.valid[crop], view.depth[crop]
     inner = ndimage.binary_dilation(own, iterations=2)
     ring = ndimage.binary_dilation(inner, iterations=3) & ~inner & known
-    # The picture's edge hides what is beyond it.
-    at_edge = np.zeros_like(own)
-    at_edge[0], at_edge[-1] = own[0] & (top == 0), own[-1] & (bottom == height)
-    at_edge[:, 0] |= own[:, 0] & (left == 0)
-    at_edge[:, -1] |= own[:, -1] & (right == width)
-    edge = 3 * int(at_edge.sum())
-    total = int(ring.sum()) + edge
-    if total < _MIN_PIXELS or not (own & known).any():
+    # The picture's edge hides what is beyond it, and nobody knows how much that is.
+    edges = ((top == 0, own[0]), (bottom == height, own[-1]), (left == 0, own[:, 0]), (right == width, own[:, -1]))
+    at_edge = sum(int(side.sum()) for there, side in edges if there)
+    total = int(ring.sum())
+    if total < _MIN_PIXELS or at_edge > _MIN_PIXELS or not (own & known).any():
         return 1.0, 1.0
     far = ndimage.maximum_filter(np.where(own & known, depth, -np.inf), size=2 * _RING_PX - 1)
     near = ndimage.minimum_filter(np.where(own & known, depth, np.inf), size=2 * _RING_PX - 1)
@@ -477,7 +474,7 @@ def cut_off(view: View, region: Mask, support: Mask) -> tuple[float, float]:
     off = ring & ~support[crop]
     hidden = off & (depth < near - slack)
     along = off & ~hidden & (depth < far + slack)
-    return (int(hidden.sum()) + edge) / total, int(along.sum()) / total
+    return int(hidden.sum()) / total, int(along.sum()) / total
 
 
 def continues_above(view: View, posed: PosedSolid, member: NDArray[np.uint8], size_error: float) -> bool:

@@ -20,12 +20,12 @@ is furniture."""
 _PATCH_M = 0.005
 """What is seen of a side is taken for at least so long [m]."""
 _NARROWEST_M, _SLENDER = 0.15, 6.0
-"""Most that its narrowest side may have: no hand is wider. A thing that is more times as high as it is wide is a leg."""
+"""Most that its narrowest side may have: no hand is wider. What is more times as high as it is wide is a leg."""
 _HOPELESS = 1.0
 """Cost before the search for the size from which it is in vain."""
 _MOST_COST, _MOST_HOLLOW_COST, _LEAST_IRREGULAR = 0.10, 0.16, 0.2
-"""Cost up to which a convex shape and a bowl explain a region. Things of the catalogue have less than 0.07 and 0.13 with
-typical sensors. What no convex shape explains with less than the third is irregular: those have more than 0.24."""
+"""Cost up to which a convex shape and a bowl explain a region: with typical sensors things that stand free have less
+than 0.07 and 0.13. What no convex shape explains with less than the third is irregular: those have more than 0.24."""
 _AS_WELL = (1.1, 1.4)
 """A shape is not told where another one costs at most the first number times as much, and told from the second on."""
 

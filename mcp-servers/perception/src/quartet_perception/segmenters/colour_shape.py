@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quartet_perception.catalogue import Catalogue, CatalogueEntry
 from quartet_perception.scene.colour import membership_table
