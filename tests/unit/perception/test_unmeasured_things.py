@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 from quartet_perception.catalogue import Catalogue, CatalogueEntry
 from quartet_perception.held_object import _as_held
@@ -106,15 +107,15 @@ def test_an_outline_that_the_picture_or_something_near_cuts_off_is_told(new_scen
     def shares(scene, **view):
         picture = scene.view(**view)
         prepared = prepare(picture, [TABLE])
-        region = (prepared.member(("red",)) > 100) & prepared.solidity
+        labels, _ = ndimage.label((prepared.member(("red",)) > 100) & prepared.solidity)
+        region = labels == np.argmax(np.bincount(labels.ravel())[1:]) + 1
         return cut_off(picture, region, prepared.supports.mask)
 
     box = new_scene().table(0.6, TABLE).box((0.95, 0.0, TABLE + 0.04), (0.08, 0.16, 0.08), RED)
-    hidden, along = shares(box)
-    assert (hidden, along < 0.5) == (0.0, True)
+    assert max(shares(box)) < 0.05
     assert shares(box, target=(0.9, 0.75, 0.4)) == (1.0, 1.0)
     can = new_scene().table(0.6, TABLE).cylinder((0.9, 0.0, TABLE + 0.08), 0.09, 0.16, BLUE)
-    assert shares(can.cylinder((0.9, 0.0, TABLE + 0.08), 0.094, 0.05, RED))[1] > 0.7, "a band goes on above and below"
+    assert shares(can.cylinder((0.9, 0.0, TABLE + 0.08), 0.094, 0.05, RED))[1] > 0.5, "a band goes on above and below"
     hidden, _ = shares(box.box((0.8, 0.05, TABLE + 0.07), (0.03, 0.12, 0.14), BLUE))
     assert hidden > 0.3
 

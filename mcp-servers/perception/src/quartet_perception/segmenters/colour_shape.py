@@ -63,9 +63,11 @@ _WHOLE = 0.85
 """Share of a region with its print that a thing must explain, and share of a region that is then part of it."""
 _LEAST_MEASURED = 60
 """Pixels of a region that tell the shape of a thing whose size nobody has written down."""
-_HIDDEN, _ALONG = (0.22, 0.3), (0.55, 0.7)
+_HIDDEN, _ALONG, _ALONG_IRREGULAR = (0.22, 0.3), (0.55, 0.7), (0.1, 0.25)
 """Shares of such a region's outline that something nearer hides, and that go on into something as near, up to which it
 is seen whole, and from which on it is a piece."""
+_PIECE = 0.15
+"""Share of a region that a piece has at least which may be a thing of its own."""
 _COLOURED = (0.45, 0.55)
 """Membership of what is seen of it up to which it is something of another colour, and from which on it has its own."""
 _AREA_MARGIN_M = 1.0
@@ -378,13 +380,17 @@ def _as_measured(picture: PreparedView, blob: Blob, shapes: MeasuredShapes, entr
     """Return an entry without a size, as large as it is seen; None where the region rather shows another shape."""
     member = picture.member(entry.palette)
     hidden, along = cut_off(picture.view, shapes.region, picture.supports.mask)
-    whole = _share_below(hidden, _HIDDEN) * _share_below(along, _ALONG)
+    # A piece of anything may look like something irregular.
+    limits = _ALONG_IRREGULAR if entry.appearance.shape == "irregular" else _ALONG
+    whole = _share_below(hidden, _HIDDEN) * _share_below(along, limits)
     if whole == 0.0:
         return None
     best: Hypothesis | None = None
     for shape in shapes_of(entry.appearance):
         seen = shapes.measured(shape)
         if seen is None or not can_be_picked(seen.posed.solid):
+            continue
+        if shape == "irregular" and _are_several(picture, blob):
             continue
         quality = evaluate_fit(picture.view, seen.posed, shapes.region, member)
         if quality.score < _WORTH_COMPARING or (likeness := shapes.likeness(shape)) == 0.0:
@@ -402,6 +408,11 @@ def _as_measured(picture: PreparedView, blob: Blob, shapes: MeasuredShapes, entr
         if best is None or one.merit > best.merit:
             best = one
     return best
+
+
+def _are_several(picture: PreparedView, blob: Blob) -> bool:
+    """Return whether a region that no simple shape explains rather is two things that touch in the picture."""
+    return sum(piece.pixels > _PIECE * blob.pixels for piece in pieces_of(picture, blob)) > 1
 
 
 def _share_below(value: float, limits: tuple[float, float]) -> float:
