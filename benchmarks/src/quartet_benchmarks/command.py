@@ -58,7 +58,7 @@ SUITES_WITH: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("tasks", "observation", "feedback"), ("malmm",)),
 }
 """Suites that have an option, by its name; options that all suites have are not in it."""
-CATALOGUES = ("exact", "rough")
+CATALOGUES = ("exact", "rough", "unsized")
 LOG_WIDTH = 180
 
 
@@ -91,7 +91,7 @@ def bench(
         short: measure less.
         json_path: file of the result.
         sensors: level of the simulated sensors.
-        catalogue: exact, or rough: sizes off by a tenth.
+        catalogue: exact, rough (sizes off by a tenth) or unsized (no sizes where colour and shape tell).
         worlds: worlds of the simulation; none: the suite's own.
         robot: robot of the simulation; None: the world's own.
         options: further options by name, those that are given; SUITES_WITH says which suites have them.

@@ -15,7 +15,7 @@ import numpy as np
 
 from quartet_benchmarks.normalised_errors import NormalisedErrors
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
-from quartet_benchmarks.rough_catalogue import roughly
+from quartet_benchmarks.rough_catalogue import told
 from quartet_benchmarks.stage import LIGHTS, PLACES, Stage
 from quartet_deployment import project_root
 from quartet_perception import (
@@ -69,7 +69,7 @@ def run(parameters: BenchParameters) -> BenchResult:
     sites = project_root() / "deploy" / "sites" / "home"
     robot, site = load_robot(sites / "robot.yaml"), load_site(sites / "site.yaml")
     catalogue = Catalogue.of_site(site)
-    segmenter = ColourShapeSegmenter(catalogue if parameters.catalogue == "exact" else rough(catalogue, seed))
+    segmenter = ColourShapeSegmenter(as_told(catalogue, parameters.catalogue, seed))
     tally = Tally()
     rows = []
     sim = Simulation("home", seed, sensors=parameters.sensors)
@@ -97,15 +97,15 @@ def run(parameters: BenchParameters) -> BenchResult:
     )
 
 
-def rough(catalogue: Catalogue, seed: int) -> Catalogue:
-    """Return the catalogue with its objects as a person would describe them; surfaces and containers stay."""
-    rng = np.random.default_rng([seed, 78])
-    return Catalogue(
-        [
-            replace(entry, appearance=roughly(entry.appearance, rng)) if entry.kind == "object" else entry
-            for entry in catalogue.entries
-        ]
-    )
+def as_told(catalogue: Catalogue, name: str, seed: int) -> Catalogue:
+    """Return the catalogue with its objects as the catalogue of that name tells them; surfaces and containers stay.
+
+    name: exact, rough or unsized.
+    """
+    objects = [entry for entry in catalogue.entries if entry.kind == "object"]
+    appearances = told([entry.appearance for entry in objects], name, np.random.default_rng([seed, 78]))
+    described = [replace(entry, appearance=one) for entry, one in zip(objects, appearances, strict=True)]
+    return Catalogue([*described, *(entry for entry in catalogue.entries if entry.kind != "object")])
 
 
 def _episode(stage: Stage, catalogue: Catalogue, segmenter: ColourShapeSegmenter, tally: Tally) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def _distance(stage: Stage, item: SegmentedObject) -> float:
 
 def _visible_share(stage: Stage, view: View, catalogue: Catalogue, name: str) -> float:
     """Return the visible share of points on the side of an object's bounding cylinder that faces the camera."""
-    size = catalogue.match(name, ("object",))[0].appearance.size_m
+    size = catalogue.match(name, ("object",))[0].appearance.known_size_m
     middle = stage.in_base(name)
     radius = min(size[0], size[1]) / 2
     toward = np.arctan2(view.origin[1] - middle[1], view.origin[0] - middle[0])

@@ -31,7 +31,7 @@ class BenchParameters:
     sensors: str = DEFAULT_SENSORS
     """Level of the simulated sensors: clean, typical or harsh."""
     catalogue: str = "exact"
-    """How well site.yaml describes things: exact, or rough as a person would write it."""
+    """How well site.yaml describes things: exact, rough as a person writes it, or unsized as one without a ruler."""
     worlds: tuple[str, ...] = ()
     """Worlds of the simulation, as in `quartet up --world`; none: the suite's own."""
     robot: str | None = None

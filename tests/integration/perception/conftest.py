@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,8 +126,16 @@ class Eyes:
 
 
 @asynccontextmanager
-async def _eyes(world: World, state: Path, policy: PolicyFile | None = None, **claims: Any) -> AsyncIterator[Eyes]:
+async def _eyes(
+    world: World, state: Path, policy: PolicyFile | None = None, unsized: Sequence[str] = (), **claims: Any
+) -> AsyncIterator[Eyes]:
     robot_file, site = load_robot(SITES / world.name / "robot.yaml"), load_site(SITES / world.name / "site.yaml")
+    bare = {"size_m": None, "size_error": 0.1, "parts": []}
+    objects = [
+        one.model_copy(update={"appearance": one.appearance.model_copy(update=bare)}) if one.name in unsized else one
+        for one in site.objects
+    ]
+    site = site.model_copy(update={"objects": objects})
     now = int(time.time())
     grant = GrantClaims.model_validate(
         {"sub": "test", "aud": audience(robot_file.name), "iat": now, "exp": now + 600, "jti": "request-1", "fence": 1,
@@ -146,7 +154,7 @@ async def _eyes(world: World, state: Path, policy: PolicyFile | None = None, **c
 @pytest.fixture(scope="session")
 def open_eyes() -> Callable[..., AbstractAsyncContextManager[Eyes]]:
     """`async with open_eyes(world, state_dir, policy, **claims) as eyes`: the server as the environment sets it up,
-    called with a grant for all of its tools and those claims."""
+    called with a grant for all of its tools and those claims. `unsized`: objects of which the site tells no size."""
     return _eyes
 
 

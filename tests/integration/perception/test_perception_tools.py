@@ -303,6 +303,19 @@ async def test_from_above_it_is_enough_that_something_stands_where_the_object_wa
     assert above["grasp_pose"]["position"] == pytest.approx(first["grasp_pose"]["position"], abs=0.001)
 
 
+async def test_the_grasp_of_a_thing_without_a_size_has_the_measured_one_and_asks_for_another_look(
+    open_eyes, studio, tmp_path
+):
+    studio.reset(0)
+    studio.place("green tea box", 0.8, 0.0, 0.0, yaw=0.4)
+    async with open_eyes(studio, tmp_path, unsized=["green tea box"]) as eyes:
+        front = await eyes.call("get_topdown_grasp_pose", object_name="green tea box", camera="front")
+    assert front["ok"], front["message"]
+    assert front["object_size_m"] == pytest.approx((0.065, 0.1, 0.075), abs=0.006)
+    assert front["look_again"]
+    assert "its size is only as seen from here: look again from pre_grasp_pose" in front["message"]
+
+
 async def test_a_grasp_between_neighbours_opens_less_and_asks_for_another_look(eyes, studio):
     studio.reset(0)
     studio.place("green tea box", 0.8, 0.0, 0.0, yaw=0.0)

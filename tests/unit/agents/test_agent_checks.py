@@ -32,7 +32,7 @@ from quartet_pick.verify import _fits_hand, _height, verify
 from quartet_place import agent as place
 from quartet_place.verify import HIGHER_M
 from quartet_place.verify import verify as verify_place
-from quartet_site import load_robot, load_site
+from quartet_site import CatalogueObject, load_robot, load_site
 
 FILES = Path(__file__).parents[3] / "deploy" / "sites" / "home"
 HOME, ROBOT = load_site(FILES / "site.yaml"), load_robot(FILES / "robot.yaml")
@@ -164,6 +164,14 @@ def test_a_height_that_the_object_cannot_have_is_replaced():
     assert _height(None, can) == height
     assert _height(0.07, None) == 0.07
     assert _height(None, None) is None
+
+
+def test_a_thing_without_a_size_may_be_as_wide_and_as_tall_as_it_is_measured() -> None:
+    bare = CatalogueObject.model_validate({"name": "red ball", "appearance": {"colours": ["red"], "shape": "sphere"}})
+    assert _fits_hand(bare, 0.05)
+    assert _height(0.07, bare) == 0.07
+    assert _height(None, bare) is None
+    assert _height(0.001, bare) is None, "that is no height"
 
 
 LOOKS = ["get_current_pose"] * _retreat.LIFT_TRIES

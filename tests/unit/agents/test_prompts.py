@@ -25,6 +25,7 @@ from quartet_contracts import (
 )
 from quartet_contracts.skills import Withdrawn
 from quartet_contracts.tools import moveit, nav2, perception, results
+from quartet_orchestrator.tasks.briefs import orchestrator_facts
 from quartet_pick.agent import facts as pick_facts
 from quartet_place.agent import facts as place_facts
 from quartet_site import RobotFile, SiteFile, load_robot, load_site
@@ -110,6 +111,15 @@ def test_a_prompt_says_when_to_use_each_code(skill: Skill) -> None:
     prompt = (ROOT / "services" / skill / "src" / f"quartet_{skill}" / "prompt.md").read_text()
     of_code_alone = {"NONE", "NAV_PLAN_FAILED", "NAV_VERIFY_OVERRIDE"}
     assert {str(code) for code in CODES[skill]} - words(prompt) - of_code_alone == set()
+
+
+def test_facts_have_the_height_of_what_was_measured_alone() -> None:
+    site = load_site(ROOT / "deploy/sites/home/site.yaml")
+    can, *others = site.objects
+    bare = can.appearance.model_copy(update={"size_m": None})
+    site = site.model_copy(update={"objects": [can.model_copy(update={"appearance": bare}), *others]})
+    first, second, *_ = orchestrator_facts(load_robot(ROOT / "deploy/sites/home/robot.yaml"), site)["objects"]
+    assert ("height_m" in first, second["height_m"]) == (False, others[0].appearance.known_size_m[2])
 
 
 def test_the_orchestrators_prompt_names_what_there_is() -> None:

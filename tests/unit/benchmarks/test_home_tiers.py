@@ -14,7 +14,7 @@ from quartet_benchmarks.charts import Chart
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError, UnfitPlacementError
 from quartet_benchmarks.home import suite, variations
-from quartet_benchmarks.home.homes import CARTON, PERSON, furnished
+from quartet_benchmarks.home.homes import CARTON, PERSON, SIZED_FILE, furnished
 from quartet_benchmarks.home.suite import behind_doors, set_up
 from quartet_benchmarks.home.templates import TEMPLATES, Episode
 from quartet_benchmarks.home.tiers import LIGHTS, TIERS, Tier, find_tier
@@ -40,13 +40,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_home_can_be_described_as_a_person_would(tmp_path: Path) -> None:
-    told = load_site(furnished("home", tmp_path / "home", 3, rough=True) / "site.yaml")
+    told = load_site(furnished("home", tmp_path / "home", 3, catalogue="rough") / "site.yaml")
     exact = load_site(project_root() / "deploy" / "sites" / "home" / "site.yaml")
     assert (told.areas, told.surfaces, told.containers) == (exact.areas, exact.surfaces, exact.containers)
     assert {one.appearance.size_error for one in told.objects} == {SIZE_ERROR}
     assert {one.appearance.size_error for one in exact.objects} == {0.02}, "those of world.yaml are exact"
     pairs = zip(told.objects, exact.objects, strict=True)
     assert all(a.name == b.name and a.appearance.size_m != b.appearance.size_m for a, b in pairs)
+
+
+def test_a_home_can_be_described_without_a_ruler(tmp_path: Path) -> None:
+    home = furnished("home", tmp_path / "home", 3, catalogue="unsized")
+    told, exact = load_site(home / "site.yaml"), load_site(home / SIZED_FILE)
+    assert any(one.appearance.size_m is None for one in told.objects)
+    assert exact == load_site(project_root() / "deploy" / "sites" / "home" / "site.yaml"), "the suite knows the sizes"
 
 
 def test_each_run_draws_homes_of_its_own() -> None:
@@ -297,7 +304,7 @@ def test_the_result_says_what_the_tier_is_and_leaves_out(monkeypatch: pytest.Mon
         raise UnfitPlacementError("nothing fits")
 
     monkeypatch.setattr(suite, "Stack", stack)
-    monkeypatch.setattr(suite, "furnished", lambda like, folder, seed, count, *, rough: folder)
+    monkeypatch.setattr(suite, "furnished", lambda like, folder, seed, count, *, catalogue: folder)
     with pytest.raises(UnfitPlacementError):
         suite.run(BenchParameters(episodes=10, options={"tier": "hard"}, progress=lambda _: None))
     assert {options.sensors for options in started} == {"harsh"}

@@ -7,7 +7,7 @@ import pytest
 
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError
-from quartet_benchmarks.perception import rough
+from quartet_benchmarks.perception import as_told
 from quartet_benchmarks.rough_catalogue import SIZE_ERROR
 from quartet_benchmarks.stage import Stage
 from quartet_deployment import project_root
@@ -48,7 +48,7 @@ def test_yaw_is_told_in_the_frame_of_the_base() -> None:
 def test_a_rough_catalogue_has_sizes_off_by_a_tenth_and_no_parts() -> None:
     exact = Catalogue.of_site(load_site(project_root() / "deploy" / "sites" / "home" / "site.yaml"))
     off: list[float] = []
-    for a, b in zip(exact.entries, rough(exact, 3).entries, strict=True):
+    for a, b in zip(exact.entries, as_told(exact, "rough", 3).entries, strict=True):
         if a.kind != "object":
             assert b == a
             continue
@@ -66,6 +66,18 @@ def test_a_rough_catalogue_has_sizes_off_by_a_tenth_and_no_parts() -> None:
         assert b.appearance.size_error == SIZE_ERROR, "what it says of itself is true"
         off += ratios
     assert 0.04 < float(np.std(off)) < 0.08
+
+
+def test_an_unsized_catalogue_has_sizes_only_where_colour_and_shape_are_those_of_another_thing() -> None:
+    exact = Catalogue.of_site(load_site(project_root() / "deploy" / "sites" / "home" / "site.yaml"))
+    told = {one.name: one for one in as_told(exact, "unsized", 3).entries}
+    assert list(told) == [one.name for one in sorted(exact.entries, key=lambda one: one.kind != "object")]
+    assert {name for name, one in told.items() if one.kind == "object" and one.sized} == {
+        "red coke can", "red cup", "blue soda can", "blue mug", "yellow soup can", "yellow cup", "green tea box",
+        "green sponge", "yellow rubber duck", "yellow banana",
+    }  # fmt: skip
+    assert told["red toy car"].appearance.shape == "irregular", "where the shape has to tell all, it is no box"
+    assert told["orange"].appearance.model_dump(exclude_defaults=True) == {"colours": ["orange"], "shape": "sphere"}
 
 
 def test_a_rough_catalogue_is_refused_by_other_suites() -> None:

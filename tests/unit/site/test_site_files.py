@@ -58,6 +58,20 @@ def test_the_files_of_the_repository_are_valid(folder):
     assert load_site(folder / "site.yaml").areas
 
 
+def test_an_object_may_be_without_a_size(write):
+    bare = SITE.replace("      size_m: [0.066, 0.066, 0.12]\n", "")
+    (can,) = load_site(write(bare)).objects
+    assert (can.appearance.size_m, can.appearance.colours) == (None, ["red"])
+    with pytest.raises(ValueError, match="its size is not known"):
+        _ = can.appearance.known_size_m
+    others = [
+        "  - {name: red cup, appearance: {colours: [red], shape: cylinder, size_m: [0.08, 0.08, 0.09]}}",
+        "  - {name: red ball, appearance: {colours: [red], shape: sphere}}",
+        "  - {name: blue can, appearance: {colours: [blue], shape: cylinder}}",
+    ]
+    assert len(load_site(write(bare + "\n".join(others) + "\n")).objects) == 4
+
+
 def test_good_files_and_their_defaults(write):
     robot = load_robot(write(ROBOT))
     assert (robot.approach.standoff_m.pick, robot.gripper.finger_offset_m) == (0.85, 0.14)
@@ -142,6 +156,34 @@ def test_a_fault_in_a_robot_file_is_named(write, change, line, words):
             ["objects.1.name: 'red can' is there twice"],
         ),
         (("name: lab\n", ""), 1, ["name: Field required; valid fields here: areas"]),
+        (
+            ("      size_m: [0.066, 0.066, 0.12]", "      size_error: 0.02"),
+            16,
+            ["objects.0.appearance.size_error: size_error says more of a size that is not there; give size_m"],
+        ),
+        (
+            ("      size_m: [0.066, 0.066, 0.12]", "      parts: []"),
+            16,
+            ["objects.0.appearance.parts: parts says more of a size that is not there"],
+        ),
+        (
+            ("shape: surface, size_m: [1, 1, 0.4]", "shape: surface"),
+            10,
+            ["surfaces.0.appearance.shape: a surface needs size_m; only objects may be without"],
+        ),
+        (
+            ("shape: surface, size_m: [1, 1, 0.4]", "shape: box"),
+            10,
+            ["surfaces.0.appearance.shape: surfaces and containers need size_m"],
+        ),
+        (
+            (
+                "      size_m: [0.066, 0.066, 0.12]",
+                "  - {name: red cup, appearance: {colours: [pink, red], shape: cylinder}}",
+            ),
+            16,
+            ["objects.1.appearance: 'red cup' and 'red can' are both red, both cylinder, without size_m", "Give"],
+        ),
     ],
 )
 def test_a_fault_in_a_site_file_is_named(write, change, line, words):

@@ -65,7 +65,7 @@ def _full(draw: Draw) -> Episode:
 def _nearly_full(draw: Draw) -> Episode:
     target = _with_parcels(draw)
     name = draw.any_object()
-    if max(next(one.appearance.size_m for one in draw.site.objects if one.name == name)[:2]) > SMALL_M:
+    if max(next(one.appearance.known_size_m for one in draw.site.objects if one.name == name)[:2]) > SMALL_M:
         raise UnfitPlacementError(f"'{name}' is too large for the room that is left on the {target.name}")
     return _fetched(draw, "drop place has room for one", name, target, frozenset())
 

@@ -4,18 +4,20 @@ import shutil
 from pathlib import Path
 from random import Random
 
-from quartet_benchmarks.rough_catalogue import write_roughly
+from quartet_benchmarks.rough_catalogue import write_as_told
 from quartet_deployment import new_world, project_root, run_worlds
 
 CARTON = "unknown cracker box"
 """One that is in each of these homes, and behind which another thing may stand."""
+SIZED_FILE = "site-with-sizes.yaml"
+"""The site file as it was before the sizes were left out: the suite chooses by them what the gripper can take."""
 PARCELS = 8
 """How many parcels there are to fill a place with."""
 PERSON, WALKER = "anna", "ben"
 """Who live in each of these homes: one may stand in a doorway, the other walk about."""
 
 
-def furnished(like: str, folder: Path, seed: int, unknown_things: int = 0, *, rough: bool = False) -> Path:
+def furnished(like: str, folder: Path, seed: int, unknown_things: int = 0, *, catalogue: str = "exact") -> Path:
     """Write the folder of a home and return it.
 
     Args:
@@ -24,7 +26,7 @@ def furnished(like: str, folder: Path, seed: int, unknown_things: int = 0, *, ro
         seed: draws the rest, for each home differently.
         unknown_things: how many things are put there that no catalogue has, or as many as there is room for; where it
             is not 0, PERSON and WALKER live there, too, and have PARCELS.
-        rough: whether site.yaml tells the sizes of its objects as a person would.
+        catalogue: how site.yaml tells its objects: exact, rough or unsized. Of unsized, SIZED_FILE keeps what it was.
 
     Raises:
         quartet_deployment.OptionError when there is no such world.
@@ -42,6 +44,8 @@ def furnished(like: str, folder: Path, seed: int, unknown_things: int = 0, *, ro
         run_worlds(
             "unknown", str(folder), *drawn_things, "--person", PERSON, "--person", WALKER, "--parcels", str(PARCELS)
         )
-    if rough:
-        write_roughly(folder / "site.yaml", drawn)
+    if catalogue == "unsized":
+        shutil.copy(folder / "site.yaml", folder / SIZED_FILE)
+    if catalogue != "exact":
+        write_as_told(folder / "site.yaml", catalogue, drawn)
     return folder

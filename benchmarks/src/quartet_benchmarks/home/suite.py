@@ -12,7 +12,7 @@ import httpx
 from quartet_benchmarks.errors import OptionError, UnfitPlacementError
 from quartet_benchmarks.home.disturbances import as_it_happened
 from quartet_benchmarks.home.harm import Harm, harm_of
-from quartet_benchmarks.home.homes import furnished
+from quartet_benchmarks.home.homes import SIZED_FILE, furnished
 from quartet_benchmarks.home.outcome import Outcome, Unplayed
 from quartet_benchmarks.home.summary import summary
 from quartet_benchmarks.home.templates import Draw, Episode, Template
@@ -84,10 +84,11 @@ def play_tier(parameters: BenchParameters, tier: Tier) -> BenchResult:
         played = len(outcomes)
         try:
             home = name
-            rough = parameters.catalogue == "rough"
-            if tier.unknown_things or rough:
+            sized: Path | None = None
+            if tier.unknown_things or parameters.catalogue != "exact":
                 beside = folder.with_name(f"{folder.name}-world")
-                home = str(furnished(name, beside, parameters.seed, tier.unknown_things, rough=rough))
+                furnished(name, beside, parameters.seed, tier.unknown_things, catalogue=parameters.catalogue)
+                home, sized = str(beside), beside / SIZED_FILE
             options = StackOptions(
                 state_dir=folder,
                 fresh=True,
@@ -98,7 +99,7 @@ def play_tier(parameters: BenchParameters, tier: Tier) -> BenchResult:
             )
             with Stack(options) as stack:
                 models = ", ".join(stack.models.values()) or "scripted"
-                site = load_site(stack.site_dir / "site.yaml")
+                site = load_site(sized if sized and sized.is_file() else stack.site_dir / "site.yaml")
                 unfit = too_wide(site, load_robot(stack.site_dir / "robot.yaml"))
                 left_out |= unfit
                 # Not at once, so that what was played is kept when the world breaks down.
@@ -181,7 +182,7 @@ def fitting(
 def too_wide(site: SiteFile, robot: RobotFile) -> frozenset[str]:
     """Return the names of the objects that the robot's gripper cannot take, which is nobody's failure."""
     room = robot.gripper.stroke_m - 2 * robot.gripper.side_clearance_m - MEASURED_M
-    return frozenset(o.name for o in site.objects if min(o.appearance.size_m[:2]) > room)
+    return frozenset(o.name for o in site.objects if min(o.appearance.known_size_m[:2]) > room)
 
 
 def set_up(

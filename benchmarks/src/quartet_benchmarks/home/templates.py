@@ -262,7 +262,7 @@ def _one_held(rng: Random, site: SiteFile) -> str:
 
 def slim_objects(site: SiteFile) -> list[str]:
     """Return the names of the objects that fit the gripper."""
-    return [o.name for o in site.objects if min(o.appearance.size_m[:2]) <= 0.09]
+    return [o.name for o in site.objects if min(o.appearance.known_size_m[:2]) <= 0.09]
 
 
 TEMPLATES = (

@@ -35,10 +35,11 @@ def bench(
     ] = None,
     sensors: Sensors = DEFAULT_SENSORS,
     catalogue: Annotated[
-        Literal["exact", "rough"],
+        Literal["exact", "rough", "unsized"],
         typer.Option(
             "--catalogue",
-            help="Of perception and home: things as site.yaml has them, or with sizes off by a tenth and no parts.",
+            help="Of perception and home: things as site.yaml has them; rough: sizes off by a tenth, no parts; "
+            "unsized: no sizes where colour and shape tell things apart.",
         ),
     ] = "exact",
     world: Annotated[

@@ -98,8 +98,9 @@ def opening_m(site: SiteFile, arguments: PlaceArguments) -> float | None:
         return None
     held = normalise(arguments.object_name)
     thing = next((one for one in site.objects if held in {one.name, *one.aliases}), None)
-    thickness = 0.0 if thing is None else min(thing.appearance.size_m)
-    return min(container.appearance.size_m[:2]) / 2 + thickness / 4
+    size = None if thing is None else thing.appearance.size_m
+    thickness = 0.0 if size is None else min(size)
+    return min(container.appearance.known_size_m[:2]) / 2 + thickness / 4
 
 
 def _around(

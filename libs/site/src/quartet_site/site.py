@@ -4,12 +4,14 @@ import re
 import unicodedata
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from quartet_site._ros_writes import RosWrites
 from quartet_site._section import Finite, Positive, Section
 from quartet_site.errors import field_error
 
+Size = tuple[Positive, Positive, Positive]
+"""Extent along x, along y, height [m]."""
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9' _-]{0,63}$")]
 """Lower-case words as a person says them, such as "parents' bedroom"."""
 
@@ -47,7 +49,7 @@ class Part(Section):
     """A piece of an object that one simple shape describes too roughly: the neck of a bottle, the head of a toy."""
 
     shape: Literal["cylinder", "box", "sphere"]
-    size_m: tuple[Positive, Positive, Positive]
+    size_m: Size
     offset_m: tuple[Finite, Finite, Finite]
     """Middle of its underside, from the middle of the whole object's underside [m]."""
     colours: list[str] = []
@@ -61,13 +63,42 @@ class Appearance(Section):
     """Colour words (red, green, wood ...) or '#rrggbb' samples; a pixel of any of them belongs to the object."""
     shape: Literal["cylinder", "box", "sphere", "irregular", "bowl", "surface", "container"]
     """irregular: none of the others, such as a toy animal; its sizes are those of the box around it."""
-    size_m: tuple[Positive, Positive, Positive]
-    """Extent as it usually stands: along x, along y, height [m]."""
+    size_m: Size | None = None
+    """Extent as it usually stands: along x, along y, height [m]. Only an object that nobody has measured is without:
+    it is known by colour and shape alone, and as large as it is seen."""
     size_error: Annotated[float, Field(ge=0.0, le=0.5)] = 0.1
     """How far each size may be off, relative: 0.1 as a person writes it down, 0.02 where it was measured with a ruler.
     What is seen or held with other sizes than that is not this object."""
     parts: list[Part] = []
     """All pieces of an object that is put together from several; none for one simple shape."""
+
+    @model_validator(mode="after")
+    def _without_size_nothing_else_is_measured(self) -> "Appearance":
+        if self.size_m is not None:
+            return self
+        for field in ("size_error", "parts"):
+            if field in self.model_fields_set:
+                raise field_error(f"{field} says more of a size that is not there; give size_m, too, or neither", field)
+        if self.shape in ("surface", "container"):
+            raise field_error(f"a {self.shape} needs size_m; only objects may be without", "shape")
+        return self
+
+    @property
+    def known_size_m(self) -> Size:
+        """Its `size_m`, where there must be one: of surfaces and containers. Raises ValueError without."""
+        if self.size_m is None:
+            raise ValueError("its size is not known")
+        return self.size_m
+
+
+def _has_size(appearance: Appearance) -> Appearance:
+    if appearance.size_m is None:
+        raise field_error("surfaces and containers need size_m; only objects may be without", "shape")
+    return appearance
+
+
+PlaceAppearance = Annotated[Appearance, AfterValidator(_has_size)]
+"""Appearance of furniture, whose size must be given."""
 
 
 class CatalogueObject(Section):
@@ -85,7 +116,7 @@ class Surface(Section):
     name: Name
     aliases: list[Name] = []
     area: Name
-    appearance: Appearance
+    appearance: PlaceAppearance
     approach: Pose2D | None = None
     """Where to stand to see it when the area's entry pose does not show it."""
 
@@ -96,7 +127,7 @@ class Container(Section):
     name: Name
     aliases: list[Name] = []
     area: Name
-    appearance: Appearance
+    appearance: PlaceAppearance
     approach: Pose2D | None = None
 
 
@@ -133,6 +164,22 @@ class SiteFile(Section):
                         field,
                         number,
                         "area",
+                    )
+        return self
+
+    @model_validator(mode="after")
+    def _objects_without_size_differ_by_words(self) -> "SiteFile":
+        for number, thing in enumerate(self.objects):
+            for other in self.objects[:number]:
+                one, two = thing.appearance, other.appearance
+                alike = set(one.colours) & set(two.colours)
+                if one.size_m is None and two.size_m is None and one.shape == two.shape and alike:
+                    raise field_error(
+                        f"'{thing.name}' and '{other.name}' are both {min(alike)}, both {one.shape}, without size_m: "
+                        "nothing tells them apart. Give the size_m of one of them",
+                        "objects",
+                        number,
+                        "appearance",
                     )
         return self
 

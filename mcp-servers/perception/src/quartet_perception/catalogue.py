@@ -2,13 +2,13 @@
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from quartet_perception.errors import UnknownObjectError
 from quartet_perception.scene.colour import COLOUR_WORDS, words_of_sample
 from quartet_site import Pose2D, SiteFile, normalise
-from quartet_site.site import Appearance
+from quartet_site.site import Appearance, Size
 
 Kind = Literal["object", "surface", "container"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -34,6 +34,10 @@ _SYNONYMS = (
 )
 
 
+SEEN_ERROR = 0.1
+"""How far a size that was measured in a picture may be off, relative."""
+
+
 @dataclass(frozen=True)
 class CatalogueEntry:
     """One named object, surface or container of the site."""
@@ -47,6 +51,23 @@ class CatalogueEntry:
     """Corners of its area, map frame [m]."""
     approach: Pose2D | None = None
     """Where to stand to look at it, map frame."""
+    as_seen: bool = False
+    """Whether its size is not that of the site file, which has none, but what one picture shows."""
+
+    @property
+    def sized(self) -> bool:
+        """Whether the site file tells its size."""
+        return self.appearance.size_m is not None
+
+    @property
+    def size_m(self) -> Size:
+        """Its size [m], where the site file tells it. Raises ValueError where it does not."""
+        return self.appearance.known_size_m
+
+    def measured(self, size: Size) -> "CatalogueEntry":
+        """Return it with a size that was measured in a picture [m]."""
+        told = {"size_m": size, "size_error": SEEN_ERROR}
+        return replace(self, appearance=self.appearance.model_copy(update=told), as_seen=True)
 
     @property
     def palette(self) -> tuple[str, ...]:

@@ -47,6 +47,8 @@ _OPEN_SHARE = 0.95
 Gripper.side_clearance_m on both sides."""
 _PLAUSIBLE = 0.1
 """Least agreement in size of a candidate."""
+_ANY_SIZE, _LEAST_M = 0.5, 0.005
+"""Agreement of a thing whose size nobody has written down; least size that is measured of it [m]."""
 _DISPUTED = 0.6
 """A candidate's colours must cover this share of what the best candidate's cover."""
 _WELL, _AS_WELL = 0.3, 0.65
@@ -90,7 +92,8 @@ def find_held_object(
             likely = _best_explained(view, likely, index, file)
     else:
         likely = _without_depth(view, objects, index, file)
-    found = [_segmented(entry, agreement, mask) for agreement, entry, mask in likely if entry in wanted]
+    names = {entry.name for entry in wanted if entry.kind == "object"}
+    found = [_segmented(entry, agreement, mask) for agreement, entry, mask in likely if entry.name in names]
     return sorted(found, key=lambda one: -one.score)
 
 
@@ -114,7 +117,10 @@ def _by_colour_and_size(
             and float((np.abs(x[mask]) < _MIDDLE_M).mean()) >= _MIDDLE_SHARE
             and float(np.percentile(z[mask], 2)) < file.gripper.finger_offset_m
         ):
-            seen.append((entry, mask, 2 * abs(float(np.percentile(y[mask], 2)))))
+            depth = 2 * abs(float(np.percentile(y[mask], 2)))
+            hanging = max(float(np.percentile(z[mask], 98) - np.percentile(z[mask], 2)), _LEAST_M)
+            width = _width_between(view, file) or max(float(np.ptp(x[mask])), _LEAST_M)
+            seen.append((entry if entry.sized else _as_held(entry, width, depth, hanging), mask, depth))
     plausible: list[_Candidate] = []
     # A neck, a rim and a handle are as wide as none of a thing's sides.
     for gap in dict.fromkeys((_width_between(view, file), None)):
@@ -124,6 +130,13 @@ def _by_colour_and_size(
             break
     most = max((int(mask.sum()) for *_, mask in plausible), default=0)
     return [one for one in plausible if int(one[2].sum()) >= _DISPUTED * most]
+
+
+def _as_held(entry: CatalogueEntry, width_m: float, depth_m: float, height_m: float) -> CatalogueEntry:
+    """Return an entry without a size as large as the fingers and the wrist camera measure what hangs there."""
+    if entry.appearance.shape in ("sphere", "cylinder", "bowl"):
+        return entry.measured((width_m, width_m, width_m if entry.appearance.shape == "sphere" else height_m))
+    return entry.measured((width_m, max(depth_m, _LEAST_M), height_m))
 
 
 def _width_between(view: View, file: RobotFile) -> float | None:
@@ -138,7 +151,9 @@ def _agreement(entry: CatalogueEntry, depth_m: float, width_m: float | None) -> 
 
     depth_m: as the front face tells it. width_m: as the fingers do.
     """
-    sides, size_error = entry.appearance.size_m, entry.appearance.size_error
+    if entry.as_seen:
+        return _ANY_SIZE
+    sides, size_error = entry.size_m, entry.appearance.size_error
     if width_m is None:
         return max(_near(depth_m, side, _DEPTH_ERROR_M, size_error) for side in sides)
     return max(
@@ -197,7 +212,7 @@ def _without_depth(
     if float((~view.valid).mean()) < _BLIND_SHARE:
         return []
     seen: list[_Candidate] = []
-    for entry in objects:
+    for entry in (one for one in objects if one.sized):
         member = membership_table(tuple(entry.appearance.colours))[index] > _MEMBER
         overlap, mask = _outline_overlap(view, entry, member, file)
         if overlap > _MIN_OVERLAP:
@@ -239,7 +254,7 @@ def _outline_overlap(view: View, entry: CatalogueEntry, member: Mask, file: Robo
 
 def _corners_in_hand(entry: CatalogueEntry, file: RobotFile) -> list[NDArray[np.float64]]:
     """Return the corners (8x3) of the box in the tool frame, for each side that the fingers may close across."""
-    x, y, height = entry.appearance.size_m
+    x, y, height = entry.size_m
     top = file.gripper.finger_offset_m - file.gripper.grasp_depth(height)
     unit = np.array([[i, j, k] for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (0.0, 1.0)])
     sides = [(a, b) for a, b in dict.fromkeys(((x, y), (y, x))) if a < file.gripper.stroke_m]

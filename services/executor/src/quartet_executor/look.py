@@ -14,6 +14,8 @@ from quartet_site import CatalogueObject, Container, SiteFile, Surface, normalis
 SAME_M, SAME_RAD = 0.01, math.radians(30)
 """An object that has moved less keeps its pose, one that has turned less its yaw: the rule of the MALMM paper against
 the noise of a camera, by translation and by rotation."""
+ORDINARY_M = (0.08, 0.08, 0.1)
+"""Size of a thing of which neither the site file nor a camera tells one [m]."""
 AT_FINGERS_M = 0.1
 """A thing between the fingers is the known one that was at most this far away: the fingers hide parts of it."""
 NEARBY_M = 0.3
@@ -100,7 +102,7 @@ def _seen_in_gripper(
         thing = by_name.get(normalise(one.label))
         if one.in_gripper and thing is not None:
             name = _name_of(one, thing, known, {})
-            size, colour = thing.appearance.size_m, thing.appearance.colours[0]
+            size, colour = thing.appearance.size_m or one.size_m or ORDINARY_M, thing.appearance.colours[0]
             new = SceneObject(name=name, position=hand.position, yaw=hand.yaw, size_m=size, colour=colour)
             known[name] = known.get(name, new).model_copy(update={"object_id": one.object_id})
             return name
@@ -164,7 +166,7 @@ async def _measured(
     if isinstance(thing, Surface) and last is not None:
         # It stands; the arm hides a part of it, and its middle would seem to move.
         return last
-    size = one.size_m or thing.appearance.size_m
+    size = one.size_m or thing.appearance.size_m or ORDINARY_M
     roughly = SceneObject(name=name, position=one.position_base, size_m=size, colour=colour, object_id=one.object_id)
     if not isinstance(thing, CatalogueObject):
         return roughly

@@ -91,7 +91,7 @@ async def _named_report(check: RequestContext, report: PickReport, name: str) ->
     if thing == _named(check, name):
         return report.model_copy(update={"held_object": name})
     reason = f"The gripper already holds '{thing.name}', as the wrist camera shows; '{name}' was not picked."
-    height = thing.appearance.size_m[2]
+    height = _height(None, thing)
     return report.model_copy(update={"reason": reason, "held_object_height_m": height, "held_object": thing.name})
 
 
@@ -195,18 +195,19 @@ def _called(thing: CatalogueObject | None) -> str:
 def _fits_hand(thing: CatalogueObject | None, width: float | None, size_error: float = 0.0) -> bool:
     """Whether the fingers can be `width` [m] apart with the thing between them, however it lies.
 
-    `size_error` is how far a size may be off, as a share of it, where that is more than WIDTH_SLACK_M.
+    They can where the site file does not tell its size. `size_error` is how far a size may be off, as a share of it,
+    where that is more than WIDTH_SLACK_M.
     """
-    if thing is None or width is None:
+    if thing is None or thing.appearance.size_m is None or width is None:
         return True
     return any(abs(width - size) <= max(WIDTH_SLACK_M, size_error * size) for size in thing.appearance.size_m)
 
 
 def _height(measured: float | None, wanted: CatalogueObject | None) -> float | None:
-    """Return the measured height if the thing can have it, else that of the site file [m]."""
-    if wanted is None:
+    """Return the measured height if the thing can have it, else that of the site file [m]; None where it has none."""
+    sizes = None if wanted is None else wanted.appearance.size_m
+    if sizes is None:
         return measured if measured is None or measured >= MIN_HEIGHT_M else None
-    sizes = wanted.appearance.size_m
     if measured is not None and min(sizes) - HEIGHT_SLACK_M <= measured <= max(sizes) + HEIGHT_SLACK_M:
         return max(measured, MIN_HEIGHT_M)
     return sizes[2]

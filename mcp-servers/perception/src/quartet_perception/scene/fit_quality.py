@@ -24,6 +24,8 @@ _LEAST_OPEN = 0.7
 """Least share of the box around something irregular that nothing nearer hides."""
 _ROUGHLY = 0.9
 """Sizes of something irregular agree when they are off by no more than this factor."""
+_RING_PX = 6
+"""How far outside of a region its surroundings are looked at [pixels]."""
 _COLOUR_SHARE = 0.5
 """Share of an object's visible pixels that must have its colours."""
 
@@ -444,6 +446,35 @@ def attached(view: View, posed: PosedSolid, support: Mask) -> float:
     if total < 8:
         return 0.0
     return float((open_ring & (seen < far + slack) & ~support[grid]).sum()) / total
+
+
+def cut_off(view: View, region: Mask, support: Mask) -> tuple[float, float]:
+    """Return the shares of a region's outline that something nearer hides, and that go on into something as near.
+
+    The rest ends before what it stands on (HxW `support`) or something farther. What is seen of a thing that is cut off
+    is not as large as the thing. Both are 1 where the picture's edge cuts it off.
+    """
+    rows, cols = np.flatnonzero(region.any(axis=1)), np.flatnonzero(region.any(axis=0))
+    height, width = region.shape
+    top, left = max(rows[0] - _RING_PX, 0), max(cols[0] - _RING_PX, 0)
+    bottom, right = min(rows[-1] + 1 + _RING_PX, height), min(cols[-1] + 1 + _RING_PX, width)
+    crop = np.s_[top:bottom, left:right]
+    own, known, depth = region[crop], view.valid[crop], view.depth[crop]
+    inner = ndimage.binary_dilation(own, iterations=2)
+    ring = ndimage.binary_dilation(inner, iterations=3) & ~inner & known
+    # The picture's edge hides what is beyond it, and nobody knows how much that is.
+    edges = ((top == 0, own[0]), (bottom == height, own[-1]), (left == 0, own[:, 0]), (right == width, own[:, -1]))
+    at_edge = sum(int(side.sum()) for there, side in edges if there)
+    total = int(ring.sum())
+    if total < _MIN_PIXELS or at_edge > _MIN_PIXELS or not (own & known).any():
+        return 1.0, 1.0
+    far = ndimage.maximum_filter(np.where(own & known, depth, -np.inf), size=2 * _RING_PX - 1)
+    near = ndimage.minimum_filter(np.where(own & known, depth, np.inf), size=2 * _RING_PX - 1)
+    slack = 0.012 + 2 * depth_noise(float(np.median(depth[own & known])))
+    off = ring & ~support[crop]
+    hidden = off & (depth < near - slack)
+    along = off & ~hidden & (depth < far + slack)
+    return int(hidden.sum()) / total, int(along.sum()) / total
 
 
 def continues_above(view: View, posed: PosedSolid, member: NDArray[np.uint8], size_error: float) -> bool:

@@ -121,6 +121,14 @@ def refine(view: View, posed: PosedSolid, region: Mask, size_error: float) -> Po
     return _search(view, posed, region, prior=_SIZE_PRIOR, most_off=_largest_change(size_error))
 
 
+def search_size(view: View, posed: PosedSolid, region: Mask) -> PosedSolid:
+    """Return the pose and size that explain the picture best, where nothing is known of the size but what is seen.
+
+    posed: about as large as it is seen. region: as in `evaluate_fit`.
+    """
+    return _search(view, posed, region, prior=_FREE_PRIOR, most_off=_FREE_MOST)
+
+
 def is_explained(posed: PosedSolid, quality: FitQuality) -> bool:
     """Return whether a pose with the catalogue's sizes explains a picture too well for another thing."""
     return quality.cost < _FITS and not posed.solid.irregular

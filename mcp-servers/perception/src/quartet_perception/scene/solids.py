@@ -12,6 +12,8 @@ from quartet_site.site import Appearance
 
 Array = NDArray[np.float64]
 Primitive = Literal["box", "cylinder", "sphere"]
+SimpleShape = Literal["box", "cylinder", "lying cylinder", "sphere", "bowl", "irregular"]
+"""What an object may look like whose size nobody has written down."""
 
 
 @dataclass(frozen=True)
@@ -154,9 +156,26 @@ class PosedSolid:
         return _hit_quadric(start, rays, (sx + sy) / 4, sz / 2)
 
 
+def shapes_of(appearance: Appearance) -> tuple[SimpleShape, ...]:
+    """Return the shapes that an object without a size may be seen to have: it may have fallen over."""
+    match appearance.shape:
+        case "cylinder":
+            return "cylinder", "lying cylinder"
+        case "box" | "sphere" | "bowl" | "irregular":
+            return (appearance.shape,)
+        case _:
+            return ()
+
+
+def standing_size(solid: Solid) -> tuple[float, float, float]:
+    """Return the size of a solid as the catalogue would have it, upright [m]."""
+    x, y, z = solid.size
+    return (z, z, x) if solid.lying else (x, y, z)
+
+
 def solids_of(appearance: Appearance) -> list[Solid]:
     """Return the solids that a catalogue entry may look like: upright first, then fallen over."""
-    x, y, h = appearance.size_m
+    x, y, h = appearance.known_size_m
     parts = tuple(Part(p.shape, p.size_m, p.offset_m) for p in appearance.parts)
     match appearance.shape:
         case "sphere":

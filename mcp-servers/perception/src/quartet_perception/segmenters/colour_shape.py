@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quartet_perception.catalogue import Catalogue, CatalogueEntry
 from quartet_perception.scene.colour import membership_table
@@ -12,10 +11,12 @@ from quartet_perception.scene.fit_quality import (
     attached,
     continues_above,
     covered_above,
+    cut_off,
     enclosed,
     evaluate_fit,
     lost_in_noise,
 )
+from quartet_perception.scene.measured_shapes import LARGEST_M, MeasuredShapes, can_be_picked
 from quartet_perception.scene.pose_fit import fit_pose, is_another_thing, is_explained, refine, simple_cost
 from quartet_perception.scene.regions import (
     MEMBER,
@@ -28,7 +29,7 @@ from quartet_perception.scene.regions import (
     prepare,
     printed_of,
 )
-from quartet_perception.scene.solids import solids_of
+from quartet_perception.scene.solids import shapes_of, solids_of, standing_size
 from quartet_perception.scene.view import Mask, View, box_of, depth_noise
 from quartet_perception.segmenters.base import SegmentedObject, register
 from quartet_perception.segmenters.flat import find_flat, find_mark, is_flat
@@ -60,6 +61,15 @@ _SURE, _ONE_THING = 0.7, 0.03
 instead, if its cost is less by more than the second."""
 _WHOLE = 0.85
 """Share of a region with its print that a thing must explain, and share of a region that is then part of it."""
+_LEAST_MEASURED = 60
+"""Pixels of a region that tell the shape of a thing whose size nobody has written down."""
+_HIDDEN, _ALONG, _ALONG_IRREGULAR = (0.22, 0.3), (0.55, 0.7), (0.1, 0.25)
+"""Shares of such a region's outline that something nearer hides, and that go on into something as near, up to which it
+is seen whole, and from which on it is a piece."""
+_PIECE = 0.15
+"""Share of a region that a piece has at least which may be a thing of its own."""
+_COLOURED = (0.45, 0.55)
+"""Membership of what is seen of it up to which it is something of another colour, and from which on it has its own."""
 _AREA_MARGIN_M = 1.0
 """How far outside of its area a container may be seen."""
 
@@ -87,14 +97,14 @@ class ColourShapeSegmenter:
         self._stacked = stacked
         self._reference = next(
             (
-                (entry.appearance.size_m[2], colour)
+                (entry.size_m[2], colour)
                 for entry in catalogue.entries
                 for colour in entry.appearance.colours
                 if entry.name == reference and colour.startswith("#")
             ),
             None,
         )
-        self._heights = [t.appearance.size_m[2] for t in catalogue.entries if t.kind == "surface"]
+        self._heights = [t.size_m[2] for t in catalogue.entries if t.kind == "surface"]
         for entry in catalogue.entries:
             membership_table(tuple(entry.appearance.colours))
             membership_table(entry.palette)
@@ -134,7 +144,8 @@ class ColourShapeSegmenter:
                 fitted += explained
         view = picture.view
         kept = without_overlap(fitted, view.shape, contained=self._stacked)
-        here = [f for f in kept if f.entry in wanted and _in_its_area(view, f)]
+        names = {(t.kind, t.name) for t in wanted}
+        here = [f for f in kept if (f.entry.kind, f.entry.name) in names and _in_its_area(view, f)]
         return [self._found(view, f) for one in here if (f := self._from_near(view, one)) is not None]
 
     def _printed(self, picture: PreparedView, wanted: list[CatalogueEntry]) -> list[Hypothesis]:
@@ -176,6 +187,8 @@ class ColourShapeSegmenter:
 
         From afar, and in part behind something, both look alike.
         """
+        if fitted.entry.as_seen:
+            return fitted
         near = float(np.linalg.norm(fitted.posed.centre - view.origin)) < _NEAR_M
         if not near or fitted.quality.visible < _SEEN_WELL or is_explained(fitted.posed, fitted.quality):
             return fitted
@@ -194,14 +207,14 @@ class ColourShapeSegmenter:
         likely = [t for t in targets if self._could_be(blob, t)]
         if not likely:
             return explained
-        region, points = _region_of(blob, picture.view), blob.points
+        shapes = MeasuredShapes(picture.view, _region_of(blob, picture.view), blob.points, blob.support)
         for _ in range(_MOST_STACKED if self._stacked else _MOST_TOUCHING):
-            best = self._best(picture, blob, region, points, likely)
+            best = self._best(picture, blob, shapes, likely)
             poor = best is None or best.quality.score < _WORTH_COMPARING
             if poor and float(blob.low[2]) - blob.support > _STANDS_M:
                 break
             # A poor fit may hide behind something of its colour that it touches in the picture.
-            rival = self._best(picture, blob, region, points, self._rivals(picture, blob, targets))
+            rival = self._best(picture, blob, shapes, self._rivals(picture, blob, targets))
             if best is None or (rival is not None and rival.merit > best.merit):
                 best = rival
             if best is None or best.quality.score < _WORTH_COMPARING:
@@ -209,11 +222,10 @@ class ColourShapeSegmenter:
             if best.quality.score > ACCEPT:
                 best = replace(best, free=self._freedom(picture, best))
             explained.append(best)
-            rest = region & ~best.grown_mask(region.shape)
+            rest = shapes.region & ~best.grown_mask(picture.view.shape)
             if rest.sum() < max(MIN_PIXELS, 0.25 * blob.pixels) or best.quality.explained > 0.8:
                 break
-            region = rest
-            points = picture.view.points[region]
+            shapes = MeasuredShapes(picture.view, rest, picture.view.points[rest], blob.support)
         if len(explained) < 2:
             return explained
         return self._as_one(picture, blob, self._evaluated_apart(picture, blob, explained))
@@ -228,8 +240,7 @@ class ColourShapeSegmenter:
         on_surface = fitted.entry.kind == "object" and fitted.support is not None and not self._stacked
         if on_surface and (covered_above(view, posed, fitted.member) or lost_in_noise(view, posed, fitted.member)):
             return 0.0
-        low, high = _ATTACHED
-        return float(np.clip((high - attached(view, posed, picture.supports.mask)) / (high - low), 0, 1))
+        return _share_below(attached(view, posed, picture.supports.mask), _ATTACHED)
 
     def _as_one(self, picture: PreparedView, blob: Blob, explained: list[Hypothesis]) -> list[Hypothesis]:
         """Return the best explanation of a region's parts, evaluated by all of it, where it rather is one thing.
@@ -266,11 +277,12 @@ class ColourShapeSegmenter:
         self,
         picture: PreparedView,
         blob: Blob,
-        region: Mask,
-        points: NDArray[np.float32],
+        shapes: MeasuredShapes,
         entries: list[CatalogueEntry],
     ) -> Hypothesis | None:
-        fits = [self._fit(picture, blob, region, points, t) for t in entries]
+        fits = [
+            self._fit(picture, blob, shapes, t) if t.sized else _as_measured(picture, blob, shapes, t) for t in entries
+        ]
         return max((f for f in fits if f is not None), key=lambda h: h.merit, default=None)
 
     def _rivals(self, picture: PreparedView, blob: Blob, targets: list[CatalogueEntry]) -> list[CatalogueEntry]:
@@ -288,8 +300,11 @@ class ColourShapeSegmenter:
     def _could_be(self, blob: Blob, entry: CatalogueEntry) -> bool:
         """Return whether the size fits roughly: not much larger than the entry, not wholly above it, no speck."""
         extent = blob.high - blob.low
-        largest = float(np.linalg.norm(entry.appearance.size_m))
-        a, b, _ = sorted(entry.appearance.size_m)
+        if not entry.sized:
+            tall = float(blob.high[2]) - blob.support > LARGEST_M
+            return blob.pixels >= _LEAST_MEASURED and not tall and float(extent.max()) < np.sqrt(2) * LARGEST_M
+        largest = float(np.linalg.norm(entry.size_m))
+        a, b, _ = sorted(entry.size_m)
         if blob.pixels < min(_SPECK * a * b * (blob.focal / blob.range_m) ** 2, _NO_SPECK):
             return False
         if float(blob.high[2]) - blob.support > largest + 0.03 and not blob.held and not self._stacked:
@@ -301,8 +316,9 @@ class ColourShapeSegmenter:
         return float(max(extent[0], extent[1])) < 2.2 * largest + slack and not tall
 
     def _fit(
-        self, picture: PreparedView, blob: Blob, region: Mask, points: NDArray[np.float32], entry: CatalogueEntry
+        self, picture: PreparedView, blob: Blob, shapes: MeasuredShapes, entry: CatalogueEntry
     ) -> Hypothesis | None:
+        region, points = shapes.region, shapes.points
         member, size = picture.member(entry.palette), int(region.sum())
         best: Hypothesis | None = None
         top, bottom = float(np.percentile(points[:, 2], 98)), float(np.percentile(points[:, 2], 2))
@@ -358,6 +374,51 @@ class ColourShapeSegmenter:
 @register("colour_shape")
 def _make(catalogue: Catalogue, _: PerceptionSettings) -> ColourShapeSegmenter:
     return ColourShapeSegmenter(catalogue)
+
+
+def _as_measured(picture: PreparedView, blob: Blob, shapes: MeasuredShapes, entry: CatalogueEntry) -> Hypothesis | None:
+    """Return an entry without a size, as large as it is seen; None where the region rather shows another shape."""
+    member = picture.member(entry.palette)
+    hidden, along = cut_off(picture.view, shapes.region, picture.supports.mask)
+    # A piece of anything may look like something irregular.
+    limits = _ALONG_IRREGULAR if entry.appearance.shape == "irregular" else _ALONG
+    whole = _share_below(hidden, _HIDDEN) * _share_below(along, limits)
+    if whole == 0.0:
+        return None
+    best: Hypothesis | None = None
+    for shape in shapes_of(entry.appearance):
+        seen = shapes.measured(shape)
+        if seen is None or not can_be_picked(seen.posed.solid):
+            continue
+        if shape == "irregular" and _are_several(picture, blob):
+            continue
+        quality = evaluate_fit(picture.view, seen.posed, shapes.region, member)
+        if quality.score < _WORTH_COMPARING or (likeness := shapes.likeness(shape)) == 0.0:
+            continue
+        one = Hypothesis(
+            entry.measured(standing_size(seen.posed.solid)),
+            seen.posed,
+            quality,
+            blob.support,
+            shapes.region,
+            member,
+            refined=True,
+            likeness=likeness * whole * (1 - _share_below(quality.coloured, _COLOURED)),
+        )
+        if best is None or one.merit > best.merit:
+            best = one
+    return best
+
+
+def _are_several(picture: PreparedView, blob: Blob) -> bool:
+    """Return whether a region that no simple shape explains rather is two things that touch in the picture."""
+    return sum(piece.pixels > _PIECE * blob.pixels for piece in pieces_of(picture, blob)) > 1
+
+
+def _share_below(value: float, limits: tuple[float, float]) -> float:
+    """Return 1 up to the first limit, 0 from the second on, and between them what lies between."""
+    low, high = limits
+    return float(np.clip((high - value) / (high - low), 0, 1))
 
 
 def _region_of(blob: Blob, view: View) -> Mask:

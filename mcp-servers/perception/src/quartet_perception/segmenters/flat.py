@@ -54,7 +54,7 @@ _CLIPPED = 0.5
 
 def is_flat(entry: CatalogueEntry) -> bool:
     """Return whether a thing is too low to be told from what it lies on by depth."""
-    return entry.kind != "surface" and entry.appearance.size_m[2] <= FLAT_M
+    return entry.kind != "surface" and entry.sized and entry.size_m[2] <= FLAT_M
 
 
 def find_flat(picture: PreparedView, entry: CatalogueEntry, heights: Sequence[float] = ()) -> list[SegmentedObject]:
@@ -91,7 +91,7 @@ def _in_relief(
     picture: PreparedView, entry: CatalogueEntry, heights: Sequence[float]
 ) -> Iterator[tuple[SupportPlane, NDArray[np.bool_]]]:
     """Yield the planes and the regions on them that rise by the height of `entry` and have about its colours."""
-    view, height = picture.view, entry.appearance.size_m[2]
+    view, height = picture.view, entry.size_m[2]
     if height < _LEAST_RELIEF_M:
         return
     member = picture.member(entry.appearance.colours)
@@ -142,7 +142,7 @@ def _described(
 
 def find_mark(picture: PreparedView, entry: CatalogueEntry) -> list[SegmentedObject]:
     """Return the patches of larger planes that may be `entry`, a surface: a square that is drawn on a table."""
-    x, y, height = entry.appearance.size_m
+    x, y, height = entry.size_m
     if max(x, y) > _LARGEST_MARK_M:
         return []
     thin = entry.appearance.model_copy(update={"shape": "box", "size_m": (x, y, _MARK_M)})

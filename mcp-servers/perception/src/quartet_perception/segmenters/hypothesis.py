@@ -18,7 +18,8 @@ ACCEPT, _ACCEPT_FAR = 0.55, 0.70
 _FAR_M = 2.0
 _ACCEPT_FALLEN = 0.75
 _ACCEPT_HELD, _MIN_VISIBLE_HELD = 0.70, 0.35
-_MIN_VISIBLE = 0.22
+_MIN_VISIBLE, _MIN_VISIBLE_MEASURED = 0.22, 0.5
+"""Least part that must be visible; the second holds where the picture has to tell the size."""
 _COLOUR_COUNTS = 6.0
 """What all of an object's pixels having its colours adds to its merit, for each unit of its size error."""
 
@@ -31,6 +32,8 @@ class Hypothesis:
     region: HxW pixels that it was fitted to. member: HxW, how much each pixel has its colours, 0 to 255.
     free: 1 when it stands free, 0 when it is a patch of something larger.
     refined: whether its size is as it is seen, not as the catalogue has it.
+    likeness: 1 where its shape explains the region clearly better than others do, 0 where it does not; of things whose
+        size the catalogue has, the size tells.
     """
 
     entry: CatalogueEntry
@@ -41,11 +44,12 @@ class Hypothesis:
     member: NDArray[np.uint8]
     free: float = 1.0
     refined: bool = False
+    likeness: float = 1.0
 
     @property
     def agreement(self) -> float:
-        """Score of the fit, less where the object does not stand free: 0 to 1."""
-        return self.quality.score * self.free
+        """Score of the fit, less where the object does not stand free or may have another shape: 0 to 1."""
+        return self.quality.score * self.free * self.likeness
 
     @property
     def fallen(self) -> bool:
@@ -61,8 +65,13 @@ class Hypothesis:
         q = self.quality
         floating = 0.06 if self.support is None else 0.0
         fallen = 0.08 if self.fallen else 0.0
-        by_colour = _COLOUR_COUNTS * self.entry.appearance.size_error * q.coloured
-        return q.score * (0.6 + 0.4 * q.explained) * min(1.0, 0.6 + q.visible) + by_colour - floating - fallen
+        by_colour = _COLOUR_COUNTS * self.entry.appearance.size_error * (q.coloured - 1)
+        return (
+            self.likeness * q.score * (0.6 + 0.4 * q.explained) * min(1.0, 0.6 + q.visible)
+            + by_colour
+            - floating
+            - fallen
+        )
 
     @property
     def acceptable(self) -> bool:
@@ -73,6 +82,8 @@ class Hypothesis:
             return False
         least = ACCEPT if np.hypot(self.posed.x, self.posed.y) < _FAR_M else _ACCEPT_FAR
         least_visible = _MIN_VISIBLE if self.support is not None else _MIN_VISIBLE_HELD
+        if self.entry.as_seen:
+            least_visible = _MIN_VISIBLE_MEASURED
         q = self.quality
         return self.agreement >= least and q.visible >= least_visible and q.pixels >= MIN_PIXELS
 
@@ -96,7 +107,7 @@ class Hypothesis:
 
 def is_fallen(solid: Solid, entry: CatalogueEntry) -> bool:
     """Return whether the solid is the catalogue entry fallen over."""
-    return solid.lying or abs(solid.size[2] - entry.appearance.size_m[2]) > 1e-6
+    return solid.lying or abs(solid.size[2] - entry.size_m[2]) > 1e-6
 
 
 def without_overlap(

@@ -104,7 +104,9 @@ def _object(picture: PreparedView, detection: Detection2D, box: Box, kind: Kind)
     slack = 0.02 + 2 * depth_noise(float(np.median(view.depth[sure])))
     support = picture.supports.under(float(middle[0]), float(middle[1]), low + slack)
     solid = (
-        None if detection.entry is None else fit_known_solid(detection.entry.appearance, points, support, view.origin)
+        None
+        if detection.entry is None or not detection.entry.sized
+        else fit_known_solid(detection.entry.appearance, points, support, view.origin)
     )
     solid = solid or solid_from_points(points, support)
     return SegmentedObject(
@@ -171,7 +173,7 @@ def _surface(picture: PreparedView, detection: Detection2D, box: Box) -> Segment
     for plane in picture.supports.planes:
         if detection.entry is None and plane.z < _ABOVE_FLOOR_M:
             continue
-        if detection.entry is not None and abs(plane.z - detection.entry.appearance.size_m[2]) > _HEIGHT_TOLERANCE_M:
+        if detection.entry is not None and abs(plane.z - detection.entry.size_m[2]) > _HEIGHT_TOLERANCE_M:
             continue
         full = np.repeat(np.repeat(plane.mask, 2, axis=0), 2, axis=1)[: view.shape[0], : view.shape[1]]
         mask = full & window & view.valid
@@ -230,4 +232,4 @@ def overlap(a: Box, b: Box) -> float:
 
 def prepared(view: View, entries: Sequence[CatalogueEntry]) -> PreparedView:
     """Return the prepared view that `lift` works on."""
-    return prepare(view, [t.appearance.size_m[2] for t in entries if t.kind == "surface"])
+    return prepare(view, [t.size_m[2] for t in entries if t.kind == "surface"])

@@ -31,7 +31,7 @@ def find_surface(
     What may as well be one of the `others`, and lies where the site says that that one is, is left out.
     """
     view = picture.view
-    x, y, height = entry.appearance.size_m
+    x, y, height = entry.size_m
     length, width = max(x, y), min(x, y)
     coarse = picture.member(entry.appearance.colours)[::2, ::2]
     groups: list[list[SupportPlane]] = []
@@ -71,7 +71,7 @@ def find_surface(
 
 def _has_room(entry: CatalogueEntry, extents: tuple[float, float]) -> bool:
     """Return whether what was seen is no larger than a surface, with the errors of depth and of what was joined."""
-    x, y, _ = entry.appearance.size_m
+    x, y, _ = entry.size_m
     return extents[0] <= 1.15 * max(x, y) + 0.12 and extents[1] <= 1.2 * min(x, y) + 0.12
 
 
@@ -87,7 +87,7 @@ def _is_rather(
 
     So a desk is no shelf beside it that is as high and almost of its colour, and hidden under what stands on it.
     """
-    if abs(z - other.appearance.size_m[2]) > _HEIGHT_TOLERANCE_M or not _has_room(other, extents):
+    if abs(z - other.size_m[2]) > _HEIGHT_TOLERANCE_M or not _has_room(other, extents):
         return False
     if float(picture.member(other.appearance.colours)[::2, ::2][mask].mean()) / FULL < _MIN_COLOUR:
         return False
@@ -106,7 +106,7 @@ def _beside(view: View, point: Sequence[float], entry: CatalogueEntry) -> float 
     at, (x, y) = entry.approach, (view.map_from_base @ np.array([*point, 1.0]))[:2]
     c, s = np.cos(at.yaw), np.sin(at.yaw)
     ahead, left = c * (x - at.x) + s * (y - at.y), -s * (x - at.x) + c * (y - at.y)
-    return max(0.0, abs(left) - max(entry.appearance.size_m[:2]) / 2, -ahead)
+    return max(0.0, abs(left) - max(entry.size_m[:2]) / 2, -ahead)
 
 
 def _joined(group: list[SupportPlane], plane: SupportPlane, length: float) -> bool:

@@ -86,11 +86,13 @@ def add_grasp_tool(server: ToolServer, perceiver: Perceiver) -> None:
             ) from None
         if object_id is not None:
             perceiver.tracker.mark_grasp_target(id_scope(), object_id)
-        return _result(perceiver, view, name, object_id, fused, grasp)
+        # What one side of it shows is its whole size: above it the wrist camera shows the others.
+        as_seen = view.camera != "arm" and any(not one.sized for one in perceiver.catalogue.entries if one.name == name)
+        return _result(perceiver, view, name, object_id, fused, grasp, as_seen=as_seen)
 
 
 def _result(
-    perceiver: Perceiver, view: View, name: str, object_id: str | None, fused: Fused, grasp: Grasp
+    perceiver: Perceiver, view: View, name: str, object_id: str | None, fused: Fused, grasp: Grasp, *, as_seen: bool
 ) -> GraspPoseResult:
     seen = fused.seen
     gripper, sure = perceiver.file.gripper, grasp.uncertainty
@@ -106,13 +108,15 @@ def _result(
     if distance > reach:
         notes.append(f"beyond the arm's reach of {reach:.2f} m there: drive nearer first")
     from_above = bool(np.linalg.norm(view.origin - np.array(seen.centre)) <= FROM_ABOVE_M)
-    look_again = not grasp.sure and not from_above
+    look_again = (as_seen or not grasp.sure) and not from_above
     # From a second place of the base it is as good as it gets.
     too_uncertain = grasp.too_uncertain and from_above and fused.stops == 1
     if fused.looks > 1:
         notes.append(f"as {fused.looks} looks from {fused.stops} place{'s' if fused.stops > 1 else ''} tell together")
     if too_uncertain:
         notes.append(f"{_short(grasp)} even from above: look from another side before it is grasped")
+    elif look_again and as_seen:
+        notes.append("its size is only as seen from here: look again from pre_grasp_pose")
     elif look_again and grasp.uncertain:
         notes.append(f"{_short(grasp)}: look again from pre_grasp_pose, which is nearer")
     elif look_again:

@@ -134,14 +134,16 @@ def _place(perceiver: Perceiver, name: str | None, object_id: str | None) -> Obj
 
 
 def _footprint(perceiver: Perceiver, held: str | None) -> Footprint:
-    """Return the footprint of the held object; an ordinary one where it is not named or not known."""
+    """Return the footprint of the held object; an ordinary one where it is not named, not known or not measured."""
     if held is None:
         return ORDINARY
     try:
         entry = perceiver.catalogue.match(held, kinds_of_names(PLACING_POSE, "held_object"))[0]
     except PerceptionError:
         return ORDINARY
-    short, long = sorted(entry.appearance.size_m[:2])
+    if not entry.sized:
+        return ORDINARY
+    short, long = sorted(entry.size_m[:2])
     return Footprint(short if long > OBLONG * short else long, long)
 
 

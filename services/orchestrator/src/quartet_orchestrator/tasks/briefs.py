@@ -8,7 +8,7 @@ from quartet_agent_runtime import area_facts, arm_facts, load_prompt, place_fact
 from quartet_contracts import Architecture, ResultForm
 from quartet_orchestrator.tasks.names import SiteNames
 from quartet_orchestrator.tasks.rules import MAX_CYCLES
-from quartet_site import RobotFile, RobotSetup, SiteFile
+from quartet_site import CatalogueObject, RobotFile, RobotSetup, SiteFile
 
 PLACES = ("surface", "container")
 """Kinds of places."""
@@ -79,11 +79,14 @@ def orchestrator_facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
         ],
         "surfaces": [{"name": s.name, "aliases": list(s.aliases), "area": s.area} for s in site.surfaces],
         "containers": [{"name": c.name, "aliases": list(c.aliases), "area": c.area} for c in site.containers],
-        "objects": [
-            {"name": thing.name, "aliases": list(thing.aliases), "height_m": thing.appearance.size_m[2]}
-            for thing in site.objects
-        ],
+        "objects": [{"name": thing.name, "aliases": list(thing.aliases), **_height(thing)} for thing in site.objects],
     }
+
+
+def _height(thing: CatalogueObject) -> dict[str, float]:
+    """Return the height of an object as it usually stands [m]; nothing where nobody has measured it."""
+    size = thing.appearance.size_m
+    return {} if size is None else {"height_m": size[2]}
 
 
 def work_facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class Sightings:
         """The site's name of a thing by all of its names."""
         for thing in (*site.objects, *site.containers):
             self._kinds |= dict.fromkeys((normalise(thing.name), *map(normalise, thing.aliases)), thing.name)
-        self._opening = {one.name: min(one.appearance.size_m[:2]) / 2 + OPENING_M for one in site.containers}
+        self._opening = {one.name: min(one.appearance.known_size_m[:2]) / 2 + OPENING_M for one in site.containers}
         self._began = time.monotonic()
         self._tells: bool | None = None
         """Whether the servers have answered from the start; None before it."""
