@@ -13,6 +13,8 @@ from quartet_approach.geometry import to_base, to_map
 from quartet_approach.search import visit
 from quartet_approach.target import Target
 from quartet_approach.traffic import (
+    ALONE_ROUNDS,
+    ALONE_WAIT_S,
     ASIDE_WAIT_S,
     CLEAR_LOOKS,
     LOOK_S,
@@ -51,6 +53,7 @@ class Played(RequestContext):
     why: str = "PLANNER_GOAL_OCCUPIED"
     asked: int = 0
     """How often a path was asked for."""
+    cleared: int = 0
     blocked_drives: int = 0
     here: tuple[float, float] = (6.7, 2.9)
     drives: list[tuple[float, float]] = field(default_factory=list)
@@ -87,6 +90,9 @@ class Played(RequestContext):
             there = [{**seen, "position_base": [1.2, 0.0, 0.9]}] if self.sees(*self.here) else []
             return ToolOutcome({"ok": True, "detections": there})
         if tool in {"nav2__spin_robot", "nav2__drive_on_heading"}:
+            return ToolOutcome({"ok": True})
+        if tool == "nav2__clear_costmaps":
+            self.cleared += 1
             return ToolOutcome({"ok": True})
         if tool == "moveit__get_current_pose":
             arm = ROBOT.arm
@@ -196,6 +202,23 @@ async def test_what_looks_like_the_target_only_from_afar_is_left_and_the_target_
     ended = await verify(nav2, claimed)
     assert (ended.success, ended.error_code.value) == ((True, "NONE") if there else (False, "NAV_VERIFY_OVERRIDE"))
     assert not there or math.dist(nav2.here, can) < 1.0
+
+
+async def test_a_robot_that_is_alone_waits_for_who_stands_in_a_doorway():
+    """Who was seen there is forgotten after the wait, since nobody may see that they have left."""
+    nav2 = check(fleet=("anna",), shut=lambda x, y, waits: waits < 2, why="PLANNER_NO_VALID_PATH")
+    came = await reach(nav2, TARGET, Patience(nav2))
+    assert came.pose is not None
+    assert (nav2.waited, nav2.cleared) == ([ALONE_WAIT_S] * 2, 2)
+
+
+async def test_a_robot_that_is_alone_waits_no_longer_for_a_closed_door_and_not_for_things():
+    door = check(fleet=("anna",), shut=in_kitchen, why="PLANNER_NO_VALID_PATH")
+    assert (await reach(door, TARGET, Patience(door))).pose is None
+    assert len(door.waited) == ALONE_ROUNDS
+    thing = check(fleet=("anna",), shut=in_kitchen)
+    assert (await reach(thing, TARGET, Patience(thing))).pose is None
+    assert thing.waited == []
 
 
 async def test_an_area_into_which_no_way_is_free_is_told_as_closed():

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from quartet_agent_runtime import RequestContext
 from quartet_approach.target import Target
 from quartet_contracts.tools import Pose2D
-from quartet_contracts.tools.nav2 import MotionResult, NavCode, PathResult, RobotPoseResult, WaitResult
+from quartet_contracts.tools.nav2 import (
+    ClearCostmapsResult,
+    MotionResult,
+    NavCode,
+    PathResult,
+    RobotPoseResult,
+    WaitResult,
+)
 from quartet_site import Area, SiteFile, inside
 from quartet_site import Pose2D as SitePose
 
@@ -21,6 +28,9 @@ WAIT_S = 8.0
 """Wait of one round [s of the robot's time]: the robot that goes first gives the others time to move aside."""
 ASIDE_WAIT_S = 24.0
 """Longest wait of a robot that has moved aside: long enough for another to drive past, else they meet again."""
+ALONE_ROUNDS, ALONE_WAIT_S = 2, 12.0
+"""How often, and how long [s of its time], a robot that is alone in its place waits where no way is free: a person who
+stands in a doorway goes on, a closed door stays closed."""
 LOOK_S = 4.0
 """Time between two looks at whether what kept the robot has left [s of its time]."""
 CLEAR_LOOKS = 2
@@ -62,24 +72,31 @@ Look = Callable[[], Awaitable[bool]]
 
 
 class Patience:
-    """Rounds in which one approach lets others pass. A robot that is alone in its place waits for nobody."""
+    """Rounds in which one approach lets others pass; a robot that is alone in its place waits for people alone."""
 
     def __init__(self, check: RequestContext) -> None:
         self._check = check
-        self._left = ROUNDS if len(check.fleet) > 1 else 0
+        self._alone = len(check.fleet) <= 1
+        self._left = ALONE_ROUNDS if self._alone else ROUNDS
         self._round = 0
 
-    async def let_pass(self, has_left: Look | None = None, *, first: bool = False) -> bool:
+    async def let_pass(self, has_left: Look | None = None, *, first: bool = False, no_way: bool = False) -> bool:
         """Move aside if it is this robot's turn, then wait; return False when no round is left.
 
         Args:
             has_left: tells whether what keeps this robot has left, where it can be seen; the wait ends then.
             first: another robot is where this one has to go, so this one moves aside first, to let it leave.
+            no_way: no free way leads there, as where somebody stands in a doorway.
         """
         check = self._check
-        if self._left == 0 or check.left_s < LEAST_LEFT_S:
+        if self._left == 0 or check.left_s < LEAST_LEFT_S or (self._alone and not no_way):
             return False
         self._left -= 1
+        if self._alone:
+            await self._wait(ALONE_WAIT_S, None)
+            # Who was seen there stays in the costmap until it is seen that they have left.
+            await check.call(ClearCostmapsResult, "nav2__clear_costmaps")
+            return True
         aside = first or moves_aside(check.fleet, check.request.robot, self._round)
         if aside:
             await _move_aside(check)
@@ -193,8 +210,9 @@ async def reach(check: RequestContext, target: Target, patience: Patience) -> Ar
                 met = True
                 break
         # Whether a robot that was met has passed cannot be seen: it may be out of view, and the way look free.
-        if not await patience.let_pass(None if met else has_left):
-            shut = f" ({SHUT})" if note.endswith(NO_WAY) else ""
+        no_way = note.endswith(NO_WAY)
+        if not await patience.let_pass(None if met else has_left, no_way=no_way):
+            shut = f" ({SHUT})" if no_way else ""
             return Arrival(None, f"no pose of {target.area.name} could be reached; {note}{shut}")
 
 
