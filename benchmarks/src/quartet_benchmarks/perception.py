@@ -151,10 +151,10 @@ def _episode(stage: Stage, catalogue: Catalogue, segmenter: ColourShapeSegmenter
 
 
 def _told_position(stage: Stage, view: View, item: SegmentedObject, tally: Tally) -> None:
-    told, true = describe(view, item), stage.sim.truth()["objects"][item.label]["position"]
+    detection, true = describe(view, item), stage.sim.truth()["objects"][item.label]["position"]
     for frame, place, position, deviations in (
-        ("base", stage.in_base(item.label), told.position_base, told.position_base_sd),
-        ("map", true, told.position_map, told.position_map_sd),
+        ("base", stage.in_base(item.label), detection.position_base, detection.position_base_sd),
+        ("map", true, detection.position_map, detection.position_map_sd),
     ):
         if position is not None and deviations is not None:
             # A thing's origin need not be at half of its height.

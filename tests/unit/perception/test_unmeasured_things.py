@@ -7,7 +7,7 @@ from scipy import ndimage
 from quartet_perception.catalogue import Catalogue, CatalogueEntry
 from quartet_perception.held_object import _as_held
 from quartet_perception.scene.fit_quality import cut_off
-from quartet_perception.scene.measured_shapes import can_be_picked
+from quartet_perception.scene.measured_shapes import Measured, MeasuredShapes, can_be_picked
 from quartet_perception.scene.regions import prepare
 from quartet_perception.scene.solids import Solid
 from quartet_perception.segmenters.colour_shape import ColourShapeSegmenter
@@ -152,3 +152,15 @@ def test_what_is_held_is_as_large_as_the_hand_measures_it():
 def test_a_size_that_is_not_known_is_not_read():
     with pytest.raises(ValueError, match="its size is not known"):
         _ = BRICK.size_m
+
+
+@pytest.mark.parametrize(("other", "likeness"), [(0.054, 0.0), (0.0625, 0.5), (0.08, 1.0), (None, 1.0)])
+def test_a_shape_is_not_told_where_another_one_explains_the_region_as_well(new_scene, monkeypatch, other, likeness):
+    """Costs of the box and of one other shape; those that do not fit at all have none."""
+    view = new_scene().view()
+    shapes = MeasuredShapes(view, view.valid, view.points[view.valid], 0.0)
+    posed = Solid("box", (0.1, 0.1, 0.1)).place(0.8, 0.0, 0.0, 0.0)
+    costs = {"box": 0.05, "cylinder": other, "lying cylinder": None, "sphere": None}
+    measured = {shape: None if cost is None else Measured(posed, cost) for shape, cost in costs.items()}
+    monkeypatch.setattr(shapes, "_measured", measured)
+    assert shapes.likeness("box") == pytest.approx(likeness)

@@ -219,7 +219,7 @@ class ArmSimulation(ABC):
         self._octomap.centre_on(tree.between(FIXED_FRAME, self.arm.base)[:3, 3])
         self._own_shape.load(self._believed())
         body, to_fixed = self._own_points.at(self._own_shape.moved()).reshape(-1, 3), self._world_in_fixed(tree)
-        # The picture is taken to show what is there at its stamp, when a base that drives is elsewhere.
+        # The robot takes it for a picture of the moment of its stamp, and a base that drives is elsewhere by then.
         late = self._base_moves(self.times_of(camera).depth)
         base = tree.between(FIXED_FRAME, self.arm.base)
         view = DepthView(picture.depth, info["fx"], base @ late @ tree.between(self.arm.base, info["frame"]))

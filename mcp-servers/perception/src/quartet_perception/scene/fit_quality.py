@@ -521,10 +521,10 @@ def covered_above(view: View, posed: PosedSolid, member: NDArray[np.uint8]) -> b
 
 
 def lost_in_noise(view: View, posed: PosedSolid, member: NDArray[np.uint8]) -> bool:
-    """Return whether something stands out from what is around it neither by its height nor by its colours.
+    """Return whether neither its height nor its colours tell something from what is around it.
 
-    A cube of 3 cm on a floor of its colour: from far away depth errs by more, and each patch of the floor may be one.
-    How much it errs is seen on what is around.
+    So it is with a cube of 3 cm on a floor of its colour: from far away depth errs by more than its height, and each
+    patch of the floor may be one. How much depth errs is measured on what is around.
 
     member: as in `evaluate_fit`.
     """
@@ -535,16 +535,17 @@ def lost_in_noise(view: View, posed: PosedSolid, member: NDArray[np.uint8]) -> b
     side = np.maximum(uv.max(axis=0) - uv.min(axis=0), _AROUND_PIXELS)
     low = np.clip(np.floor(uv.min(axis=0) - side), 0, (width, height)).astype(int)
     high = np.clip(np.ceil(uv.max(axis=0) + side), 0, (width, height)).astype(int)
-    around = view.valid[low[1] : high[1], low[0] : high[0]].copy()
+    crop = np.s_[low[1] : high[1], low[0] : high[0]]
+    around = view.valid[crop].copy()
     own_low, own_high = np.floor(uv.min(axis=0)).astype(int) - low, np.ceil(uv.max(axis=0)).astype(int) - low
     around[max(0, own_low[1]) : own_high[1], max(0, own_low[0]) : own_high[0]] = False
-    above = view.points[low[1] : high[1], low[0] : high[0]][around][:, 2] - posed.z
+    above = view.points[crop][around][:, 2] - posed.z
     level = np.abs(above) < _LEVEL_M
     if int(level.sum()) < _AROUND_PIXELS:
         return False
     above = above[level]
     errs = _MAD * float(np.median(np.abs(above - np.median(above))))
-    alike = float((member[low[1] : high[1], low[0] : high[0]][around][level] > _OWN_COLOUR * FULL).mean())
+    alike = float((member[crop][around][level] > _OWN_COLOUR * FULL).mean())
     return posed.top - posed.z < _STANDS_OUT * errs and alike > _MOST_ALIKE
 
 

@@ -172,11 +172,12 @@ class LocalCostmap:
 
     def _arrived(self, now: float) -> bool:
         """Take over what has arrived, all of it at rest; return whether there was anything."""
-        due = [item for item in self._arriving if item[0] <= now or self._standing()]
-        self._arriving = [item for item in self._arriving if item not in due]
-        for _, take in due:
-            take()
-        return bool(due)
+        pending, standing = self._arriving, self._standing()
+        self._arriving = [item for item in pending if item[0] > now and not standing]
+        for arrives, take in pending:
+            if arrives <= now or standing:
+                take()
+        return len(self._arriving) < len(pending)
 
     def _take_scan(self, now: float, odom: Pose) -> None:
         times = self._times("laser")

@@ -15,8 +15,8 @@ from quartet_simulation.sensors.noise import generator
 class Times:
     """Of one picture or scan [s], after the moment that it shows.
 
-    colour, depth: what the stamps of the two halves of a picture say; of a scan both are the same. `arrives`: when the
-    robot's computer has it; that a stamp is later is a clock that is ahead.
+    colour, depth: what the stamps of the two halves of a picture say; of a scan both are the same. arrives: when the
+    robot's computer gets it. A stamp may be later than that: then the clock of the sensor is ahead.
     """
 
     colour: float = 0.0
@@ -28,9 +28,9 @@ AT_ONCE = Times()
 
 
 def times_of(level: TimingLevel | None, seed: int, sensor: str, time: float) -> Times:
-    """Return the times of what a sensor (front, arm or laser) shows at a time of the world [s]; the same for the same.
+    """Return the times of what a sensor (front, arm or laser) shows at a time of the world [s].
 
-    Stamps are never early. `arrives` is no less than zero.
+    The same arguments give the same times. Neither the depth's stamp nor `arrives` is below zero.
     """
     if level is None:
         return AT_ONCE
