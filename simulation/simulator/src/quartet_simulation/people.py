@@ -35,6 +35,9 @@ ASK_AGAIN_S = 1.0
 """Time after which a person who found no way out looks for one again [s]."""
 FROM_DOOR_M, FROM_POSES_M = 1.4, 1.0
 """Who goes aside stands at least so far from the doorway, and from where robots have to stand [m]."""
+MARGINS_M = 0.15, 0.0
+"""How much room people leave besides where a robot marks them, where they can: its mark is off by so much with its
+localisation, seen from a few metres [m]."""
 STARTS_M = 2.0
 """Nobody begins to walk about nearer to a robot than this [m]."""
 STILL_M = 0.1
@@ -225,11 +228,11 @@ class People:
             self._spots[door] = self._passable(free)
         others = [physics.person_at(one.info.name) for one in self._people if one is not person and one.state != "away"]
         things = [physics.object_pose(name)[0][:2] for name in physics.objects]
-        return [
-            spot
-            for spot in self._spots[door]
-            if all(math.dist(spot, one) > FROM_POSES_M for one in things) and self._lets_pass([spot, *others])
-        ] or self._spots[door]
+        clear = [spot for spot in self._spots[door] if all(math.dist(spot, one) > FROM_POSES_M for one in things)]
+        for margin in MARGINS_M:
+            if passed := [spot for spot in clear if self._lets_pass([spot, *others], margin)]:
+                return passed
+        return self._spots[door]
 
     def _out_of_the_way(self) -> list[tuple[float, float]]:
         """Return free floor apart from doorways and from where robots have to stand, as points of a grid."""
@@ -247,21 +250,27 @@ class People:
         ]
 
     def _passable(self, spots: Iterable[tuple[float, float]], count: int = SPOTS) -> list[tuple[float, float]]:
-        """Return the first of the spots, `count` at most and apart, past which robots get from each area to each."""
-        found = list[tuple[float, float]]()
-        for spot in spots:
-            if len(found) == count or any(math.dist(spot, other) < FROM_DOOR_M for other in found):
-                continue
-            if self._lets_pass([spot]):
-                found.append(spot)
+        """Return the first of the spots, `count` at most and apart, past which robots get from each area to each.
+
+        Those come first that leave a margin.
+        """
+        spots, found = list(spots), list[tuple[float, float]]()
+        for margin in MARGINS_M:
+            for spot in spots:
+                if len(found) == count:
+                    return found
+                if min((math.dist(spot, one) for one in found), default=math.inf) >= FROM_DOOR_M and self._lets_pass(
+                    [spot], margin
+                ):
+                    found.append(spot)
         return found
 
-    def _lets_pass(self, spots: Sequence[tuple[float, float]]) -> bool:
-        """Return whether robots get from each area to each when people stand at all of the spots."""
+    def _lets_pass(self, spots: Sequence[tuple[float, float]], margin: float) -> bool:
+        """Return whether robots get from each area to each, that far past people at all of the spots [m]."""
         entries = [area.entry[:2] for area in self._physics.world.areas]
         planner = PathPlanner(self._driven)
         self._driven.clear()
-        self._driven.mark({f"{PERSON}{number}": (*spot, PERSON_MARK) for number, spot in enumerate(spots)})
+        self._driven.mark({f"{PERSON}{number}": (*spot, PERSON_MARK + margin) for number, spot in enumerate(spots)})
         return all(planner.reaches(entries[0], entry) for entry in entries[1:])
 
 
