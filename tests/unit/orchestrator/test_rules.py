@@ -11,6 +11,7 @@ from quartet_contracts import (
     AlikeThing,
     ApproachArguments,
     ApproachCode,
+    DeliveryOutcome,
     PickArguments,
     PickCode,
     PlaceArguments,
@@ -390,14 +391,38 @@ def test_where_a_thing_that_was_put_aside_lies_is_told(told, code, said):
     facts = story.facts
     assert said in facts.describe_put_aside()
     story.then(approach()).then(pick()).then(DROP).then(place())
-    assert facts.describe_put_aside(["wooden coffee table"]).count("Put aside") == 1
+    assert facts.describe_put_aside([reported("red coke can", "wooden coffee table")]).count("Put aside") == 1
+
+
+def reported(name: str, target: str, code: str = "NONE") -> DeliveryOutcome:
+    return DeliveryOutcome(object_name=name, target=target, completed=code == "NONE", error_code=code)
+
+
+@pytest.mark.parametrize(("code", "doubt"), [("NONE", ""), ("PLACE_DROP_VERIFY_FAILED", ", where it was not seen")])
+def test_where_an_object_lies_that_could_not_be_delivered_is_told(code, doubt):
+    """The way to the table was barred, and the hand was needed for the next job."""
+    story = Story().then(approach()).then(pick()).then(DROP, "NAV_DRIVE_FAILED").then(place(target="floor"), code)
+    undone = [reported("red coke can", "wooden coffee table", "NAV_DRIVE_FAILED")]
+    assert "Put aside: the red coke can, on the floor near where" in story.facts.describe_put_aside(undone)
+    assert doubt in story.facts.describe_put_aside(undone)
+    elsewhere = [reported("red coke can", "floor, living room", "NAV_DRIVE_FAILED")]
+    assert "Put aside" in story.facts.describe_put_aside(elsewhere)
+    assert story.facts.describe_put_aside([reported("red coke can", "floor")]) == ""
+    story.then(approach()).then(pick())
+    assert story.facts.describe_put_aside(undone) == ""
+
+
+def test_a_drop_that_was_not_seen_is_told_by_its_own_reason_alone():
+    story = Story().then(approach()).then(pick()).then(DROP).then(place(), "PLACE_DROP_VERIFY_FAILED")
+    undone = [reported("red coke can", "wooden coffee table, living room", "PLACE_DROP_VERIFY_FAILED")]
+    assert story.facts.describe_put_aside(undone) == ""
 
 
 def test_what_the_task_delivers_is_not_put_aside():
     facts = Story().then(approach()).then(pick()).then(DROP).then(place()).facts
-    assert facts.describe_put_aside() == ""
+    assert facts.describe_put_aside([reported("red coke can", "coffee table")]) == ""
     held = Story().then(pick(), "PICK_HOLDING_ALREADY").then(DROP).then(place()).facts
-    assert held.describe_put_aside(["coffee table"]) == ""
+    assert held.describe_put_aside([reported("red coke can", "coffee table")]) == ""
 
 
 def test_the_held_object_gets_its_name_where_one_is_known():

@@ -1,6 +1,6 @@
 """Facts of a task so far, by object: what the rules for calls and the check of the final report stand on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -9,6 +9,7 @@ from quartet_contracts import (
     AlikeThing,
     ApproachArguments,
     ApproachCode,
+    DeliveryOutcome,
     ExecutorArguments,
     NextAction,
     PickArguments,
@@ -88,6 +89,18 @@ class ObjectRecord:
         return list(self.delivered.values())[-most:] if most > 0 else []
 
 
+@dataclass(frozen=True)
+class PutAside:
+    """A thing that was let go, for another reason than that the task wants it there unless its report says so."""
+
+    name: str
+    """'' where nobody could name it."""
+    place: str | None
+    """The site's place where it was let go."""
+    text: str
+    """A sentence on where it lies."""
+
+
 @dataclass
 class TaskFacts:
     """What happened in one task, and what is known of the gripper."""
@@ -124,8 +137,8 @@ class TaskFacts:
     """Area and thing of the last approach that succeeded."""
     hand_seen: bool = False
     """The gripper was looked at after an approach that missed its object."""
-    put_aside: list[tuple[str | None, str]] = field(default_factory=list[tuple[str | None, str]])
-    """Things that were let go and that the task was not about: the site's place, and a sentence on where each lies."""
+    put_aside: list[PutAside] = field(default_factory=list[PutAside])
+    """What was let go and not picked again since."""
 
     def record(self, name: str) -> ObjectRecord:
         """Return the record of an object; it is made at the first mention."""
@@ -276,6 +289,7 @@ class TaskFacts:
                 record.delivered.pop(object_id, None)
             record.place_succeeded, record.needs_approach, record.plan_failures = None, False, 0
             self.gripper, self.held, self.pick_failed = GripperContent.OBJECT, record.name, ""
+            self.put_aside = [one for one in self.put_aside if one.name != record.name]
             self._forget_failures(PlaceArguments)
             return
         record.failed_picks += 1
@@ -309,14 +323,14 @@ class TaskFacts:
                 record.drop_failures_in_a_row += 1
         self.release_uncertain, self.unverified_place = code == PlaceCode.UNKNOWN, ""
         self.failed_place = None if code == PlaceCode.NONE else arguments
-        found_in_hand = self.gripper is GripperContent.SOMETHING or (self.held and not self.record(self.held).picks)
-        if code in {PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED} and found_in_hand:
+        holding = self.gripper in {GripperContent.SOMETHING, GripperContent.OBJECT}
+        if code in {PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED} and holding:
             self._note_put_aside(arguments, seen=code == PlaceCode.NONE)
         if code in {PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED, PlaceCode.PLACE_HOLDING_NOTHING}:
             self.gripper, self.held, self.in_hand = GripperContent.EMPTY, "", ""
 
     def _note_put_aside(self, arguments: PlaceArguments, *, seen: bool) -> None:
-        """Note where a thing was let go that no pick of this task was to fetch."""
+        """Note where a thing was let go, in case that the report does not have it there."""
         wrong = self.pick_failed == PickCode.PICK_WRONG_OBJECT
         name = self.held or self.in_hand
         what = f"the {name}" if name else "what was picked by mistake" if wrong else "what was held"
@@ -327,12 +341,22 @@ class TaskFacts:
         near = f" near where the {thing} stood" if thing and self.names.place(thing) != FLOOR else ""
         near += f" in the {area}" if area else " where the robot stood when the task began"
         doubt = "" if seen else ", where it was not seen afterwards"
-        self.put_aside.append((place, f"Put aside: {what}, {where}{near}{doubt}."))
+        self.put_aside.append(PutAside(name, place, f"Put aside: {what}, {where}{near}{doubt}."))
 
-    def describe_put_aside(self, delivered: Iterable[str] = ()) -> str:
-        """Return a sentence on each thing that was put aside, but for those at the places of `delivered`."""
-        places = {self.names.place(target) for target in delivered}
-        return " ".join(text for place, text in self.put_aside if place not in places)
+    def describe_put_aside(self, outcomes: Sequence[DeliveryOutcome] = ()) -> str:
+        """Return a sentence on each thing that was put aside: what lies elsewhere than where the report has it.
+
+        outcomes: those of the report. Where it does not name a thing, a delivery to its place stands for it.
+        """
+        return " ".join(one.text for one in self.put_aside if not self._is_reported_there(one, outcomes))
+
+    def _is_reported_there(self, aside: PutAside, outcomes: Sequence[DeliveryOutcome]) -> bool:
+        own = [one for one in outcomes if aside.name and self.names.thing(one.object_name) == aside.name]
+        # A floor is in every room, and the reason says nothing of this one.
+        return any(
+            self.names.place(one.target) == aside.place and (one.completed or aside.place != FLOOR)
+            for one in own or (one for one in outcomes if one.completed)
+        )
 
     def _forget_failures(self, kind: type[SkillArguments]) -> None:
         self.repeats = {known: count for known, count in self.repeats.items() if type(known[0]) is not kind}

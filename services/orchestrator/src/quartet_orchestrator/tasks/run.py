@@ -351,8 +351,7 @@ class TaskRun:
             await self._record.write(
                 Note(text="the model reported success; the record of the task does not confirm it")
             )
-        delivered = [outcome.target for outcome in report.objects if outcome.completed]
-        for told in (self._facts.describe_put_aside(delivered), self._facts.describe_held()):
+        for told in (self._facts.describe_put_aside(report.objects), self._facts.describe_held()):
             if told and told not in report.summary:
                 report = report.model_copy(update={"summary": f"{report.summary} {told}"[:4000]})
         return (State.SUCCEEDED if report.success else State.FAILED), report

@@ -325,10 +325,6 @@ class Carrier:
 
     def _outcome(self, failed: StageFailedError) -> Outcome:
         reason = failed.result.message or f"{failed.stage} failed."
-        # A place of unknown end may have let go.
-        let_go = failed.stage == "place" and failed.result.get("state") == "UNCERTAIN"
-        if self.held and failed.stage != "pick" and not let_go:
-            reason += f" The {self.held} is still held."
         return Outcome(False, failed.result.code, reason, failed.stage, stop=_stopped(failed.result))
 
 
