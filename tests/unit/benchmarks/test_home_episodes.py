@@ -303,7 +303,7 @@ class Deployment:
     scoring_url = "http://127.0.0.1:9"
 
     def __init__(self, options: StackOptions) -> None:
-        self.world = options.world
+        self.world, self.options = options.world, options
         self.dead: list[StackError] = []
 
     def __enter__(self) -> "Deployment":
@@ -341,6 +341,23 @@ def played_in(monkeypatch: pytest.MonkeyPatch, *worlds: str) -> BenchResult:
     monkeypatch.setattr(suite, "fitting", fit)
     monkeypatch.setattr(suite, "play", play)
     return suite.run(BenchParameters(episodes=2 * len(worlds) + 1, worlds=worlds, progress=lambda _: None))
+
+
+def test_the_journals_of_episodes_that_went_wrong_or_did_harm_are_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ends = [
+        outcome(State.SUCCEEDED, 1),
+        replace(outcome(State.SUCCEEDED, 1), harm=Harm(bumped=["wrist touched wall"])),
+        outcome(State.FAILED, 0),
+    ]
+    monkeypatch.setattr(suite, "Stack", Deployment)
+    monkeypatch.setattr(suite, "fitting", fit)
+    monkeypatch.setattr(suite, "play", lambda *given: replace(ends[given[-1] - 1], number=given[-1]))
+    (tmp_path / "bench-home").mkdir()
+    monkeypatch.setattr(suite, "state_folder", lambda: tmp_path)
+    suite.run(BenchParameters(episodes=3, worlds=("home",), progress=lambda _: None))
+    assert sorted(path.name[:3] for path in tmp_path.glob("bench-home/wrong/*.jsonl")) == ["002", "003"]
 
 
 def test_a_world_that_fails_costs_only_what_was_not_played_in_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,7 +139,7 @@ def episodes_of(
     unfit: frozenset[str],
     tier: Tier = TIERS[EASY],
 ) -> Iterator[Outcome]:
-    """Play episodes one by one, and keep the journals of those that went wrong.
+    """Play episodes one by one, and keep the journals of those that went wrong or did harm.
 
     Raises what made one break down, after that one.
     """
@@ -157,7 +157,7 @@ def episodes_of(
                 yield outcome
                 raise
             parameters.progress(_line(outcome))
-            if not outcome.right:
+            if not outcome.right or outcome.harm:
                 _keep(stack, outcome)
             yield outcome
 
@@ -317,7 +317,7 @@ def broken_down(episode: Episode, seed: int, world: str, number: int, error: Exc
 
 
 def _keep(stack: Stack, outcome: Outcome) -> None:
-    """Keep the journal of an episode that went wrong."""
+    """Keep the journal of an episode."""
     folder = stack.options.state_dir / "wrong"
     folder.mkdir(exist_ok=True)
     lines = "".join(event.model_dump_json() + "\n" for event in outcome.journal)
