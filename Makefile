@@ -19,14 +19,14 @@ setup: ## Make .venv with the locked dependencies; install the Debian packages t
 demo: setup ## Start everything, let the robot do the main job once, show what happened
 	@$(BIN)/quartet demo
 
-check: setup ## Check style, types and import rules and run the unit tests, in under 90 s
+check: setup ## Check style, types and import rules and run the quick unit tests, in under 90 s
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint unit
 
 # The tests run side by side, and a calculation that is spread over the same cores takes longer.
 unit test test-long: export OPENBLAS_NUM_THREADS := 1
 
 unit: setup
-	@$(BIN)/python -m pytest -n 2 -q -m "not long" $(PYTEST_ARGS) tests/unit
+	@$(BIN)/python -m pytest -n 2 -q -m "not long and not slow" $(PYTEST_ARGS) tests/unit
 
 # Four workers, since half of the time a test waits. In the folders' order: the long ones (e2e) first, so that all
 # workers end at the same time.

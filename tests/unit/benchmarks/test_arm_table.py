@@ -44,6 +44,7 @@ def test_every_arm_rests_clear_of_the_others_and_each_drawn_box_has_a_way(arms):
         assert world.describe() == ArmTable.generate(arms, seed).describe()
 
 
+@pytest.mark.slow
 def test_a_box_is_carried_into_its_bowl():
     world = table(blue=("spot5", "spot4"))
     assert "move(box_blue, bowl_blue)" in world.actions("arm2")
@@ -53,6 +54,7 @@ def test_a_box_is_carried_into_its_bowl():
     assert math.dist(world.place("blue"), world.bowl("blue")) < 0.02
 
 
+@pytest.mark.slow
 def test_a_box_goes_from_hand_to_hand():
     """From the left end to the right one: no single arm reaches both."""
     world = table(blue=("spot7", "spot1"))
@@ -132,6 +134,7 @@ def test_what_an_arm_does_not_reach_is_an_error():
         plan_motion(layout, "arm1", (1.75, 0.6), 0.0, (0.0, 0.4), 0.07)
 
 
+@pytest.mark.slow
 def test_a_team_sorts_the_boxes_by_its_prompts_alone():
     world = ArmTable.generate(3, 0)
     trial = asyncio.run(play(world, make_team("hmas2", world.name), TableSpeakers(Faults(), seed=0), Window()))

@@ -11,6 +11,7 @@ from quartet_simulation.simulation import Simulation
 from quartet_site import load_robot, load_site
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("light", ["dim", "warm"])
 def test_bins_are_seen_from_before_them(tmp_path: Path, light: str) -> None:
     folder = furnished("generated:782959987", tmp_path / "world", 9908, 4)

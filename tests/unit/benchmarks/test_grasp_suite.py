@@ -53,6 +53,7 @@ def met(monkeypatch: pytest.MonkeyPatch | None) -> tuple[int, int]:
 SEED = 112
 
 
+@pytest.mark.slow
 def test_what_is_not_grasped_is_counted_by_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     """One thing is not found, another one is found 8 cm beside its place."""
     segment = ColourShapeSegmenter.segment
@@ -77,6 +78,7 @@ def test_what_is_not_grasped_is_counted_by_its_reason(monkeypatch: pytest.Monkey
     assert sum(left_out.values()) + rates["grasped"].successes == rates["grasped"].n == result.rows[0]["put"] > 2
 
 
+@pytest.mark.slow
 def test_a_hand_that_heeds_its_neighbours_meets_none_and_a_careless_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
     heedful, grasped = met(None)
     careless, _ = met(monkeypatch)

@@ -34,6 +34,7 @@ def begin(name: str, world: World, site: SiteFile, seed: int = 811) -> tuple[int
     return set_up(template, seed, site, world, frozenset(), tier)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("template", DISTURBANCES, ids=lambda template: template.name)
 @pytest.mark.parametrize("seed", [811, 812])
 def test_a_disturbed_episode_is_set_up_in_the_world(

@@ -53,6 +53,7 @@ def site() -> SiteFile:
     return load_site(ROOT / "deploy" / "sites" / "home" / "site.yaml")
 
 
+@pytest.mark.slow
 def test_no_episode_wants_what_the_gripper_cannot_take(world: World, site: SiteFile) -> None:
     home = load_robot(ROOT / "deploy" / "sites" / "home" / "robot.yaml")
     assert too_wide(site, home) == frozenset()
@@ -76,6 +77,7 @@ def test_there_are_the_kinds_of_episodes_that_were_promised() -> None:
         assert any(words in name for name in names), words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
 @pytest.mark.parametrize("seed", [1, 77])
 def test_an_episode_is_set_up_in_the_world(template: Template, seed: int, world: World, site: SiteFile) -> None:

@@ -84,6 +84,7 @@ def test_a_hard_episode_hides_things_and_all_lights_come() -> None:
     assert f"behind:orange@{CARTON}" in next(scenario for scenario, hidden in drawn if hidden)
 
 
+@pytest.mark.slow
 def test_somebody_stands_in_a_doorway_in_some_episodes(world: World, site: SiteFile) -> None:
     inhabited = replace(find_tier("normal"), people_share=1.0)
     template = next(one for one in TEMPLATES if one.name == "table to surface")
@@ -133,6 +134,7 @@ def test_no_unknown_thing_could_be_taken_for_a_known_one(name: str, shape: str, 
         assert not same, f"{name} is as large as '{kind.name}', so nobody could tell them apart in the same colour"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
 @pytest.mark.parametrize("tier", ["normal", "hard"])
 def test_an_episode_of_a_tier_is_set_up(template: Any, tier: str, world: World, site: SiteFile) -> None:
@@ -145,6 +147,7 @@ def test_an_episode_of_a_tier_is_set_up(template: Any, tier: str, world: World, 
     assert (again[0], again[1]) == (used, episode)
 
 
+@pytest.mark.slow
 def test_only_the_words_of_a_reworded_episode_are_others(world: World, site: SiteFile) -> None:
     normal = find_tier("normal")
     reworded = 0
@@ -276,6 +279,7 @@ def test_what_cannot_be_varied_is_told_before_an_episode(options: dict[str, Any]
         suite.run(BenchParameters(options=options, sensors=sensors))
 
 
+@pytest.mark.slow
 def test_every_level_is_one_that_the_simulation_has(world: World, site: SiteFile) -> None:
     for variation in VARIATIONS.values():
         for tier in variation.tiers(find_tier("easy")).values():

@@ -30,6 +30,7 @@ async def test_a_program_moves_the_arm_and_is_told_the_new_state(arm):
     assert read_scene(result.output).hand == pytest.approx((0.3, 0.1, 0.95), abs=0.002)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "words"),
     [
@@ -60,6 +61,7 @@ async def test_variables_do_not_last_and_after_completion_nothing_moves():
     assert result.exit_code == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["insert-in-peg", "open-bottle", "rubbish-in-bin"])
 async def test_the_speakers_do_a_task_by_their_prompts_alone(task):
     trial = await play(Tabletop.generate(task, 0, 0), "malmm", ReferenceModel(Rates(), 0))
@@ -71,6 +73,7 @@ async def test_without_feedback_the_speakers_plan_all_at_once():
     assert (trial.succeeded, trial.calls) == (True, 4)
 
 
+@pytest.mark.slow
 async def test_faults_are_drawn_by_the_seed_and_feedback_makes_up_for_them():
     rates = Rates.equal(0.3)
     first = await play(Tabletop.generate("put-block", 0, 0), "sa", ReferenceModel(rates, 5))
@@ -224,6 +227,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_an_episode_is_played(pla
         play_shards("1/2", out=tmp_path / "file" / "runs")
 
 
+@pytest.mark.slow
 def test_shards_that_do_not_belong_together_are_not_merged(play_shards, tmp_path):
     play_shards("1/2")
     with pytest.raises(OptionError, match="these shards are missing: 2/2"):

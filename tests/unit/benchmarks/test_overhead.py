@@ -123,6 +123,7 @@ def test_an_environment_is_made_once_and_again_when_its_requirements_change(proj
     assert (project / "calls").read_text().split() == ["venv", "pip"] * 2
 
 
+@pytest.mark.slow
 def test_quartets_agent_is_measured_with_the_packages_of_its_image() -> None:
     code = "import sys, quartet_approach, quartet_agent_runtime._mcp as m, importlib.util as u; print(*[n for n in "
     code += "('h2', 'litellm', 'fastmcp', 'opentelemetry.sdk', 'watchfiles', 'pytest') if u.find_spec(n)])"

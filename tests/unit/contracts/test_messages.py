@@ -173,6 +173,7 @@ def test_a_message_comes_back_as_it_was(message):
     assert decode(type(message), data.decode()) == message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("message", MESSAGES, ids=names(MESSAGES))
 def test_a_message_fits_its_published_schema(message, schemas):
     jsonschema.validate(json.loads(encode(message)), schemas[type(message).__name__])

@@ -100,6 +100,7 @@ def test_what_is_there_is_kept_and_what_is_missing_is_made_to_fit(folder: Secret
     assert check_secrets(folder) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SECRETS)
 def test_whatever_is_rotated_the_new_is_presented_and_both_are_accepted_until_the_old_is_retired(
     folder: SecretsFolder, name: str

@@ -41,6 +41,7 @@ def test_an_empty_file_means_the_defaults(tmp_path):
     assert load_file(write(tmp_path, "# nothing\n")) == GatewayFile()
 
 
+@pytest.mark.slow
 def test_a_model_of_the_file_and_one_named_in_place(tmp_path):
     path = write(
         tmp_path,

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 
@@ -16,11 +17,13 @@ def check(*command: str | Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_prometheus_takes_configuration_and_rules(promtool: str, deploy: Path) -> None:
     check(promtool, "check", "config", "--syntax-only", deploy / "prometheus/prometheus.yml")
     check(promtool, "check", "rules", *sorted((deploy / "prometheus/rules").glob("*.yml")))
 
 
+@pytest.mark.slow
 def test_the_rules_do_what_their_tests_say(promtool: str, deploy: Path) -> None:
     check(promtool, "test", "rules", *sorted((deploy / "prometheus/tests").glob("*.yml")))
 

@@ -29,6 +29,7 @@ def exact(workers, jobs):
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_no_schedule_ends_much_sooner_and_all_jobs_are_in_it(seed):
     rng = Random(seed)

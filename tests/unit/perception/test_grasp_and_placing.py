@@ -41,6 +41,7 @@ def turn_between(a: float, b: float) -> float:
     return abs((a - b + np.pi / 2) % np.pi - np.pi / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("yaw", [0.0, 0.5, 1.2, 2.3])
 def test_fingers_close_across_the_short_side_of_a_box(segmenter, new_scene, colours, robot, yaw):
     view = (
@@ -235,6 +236,7 @@ def test_a_drop_keeps_clear_of_what_stands_there(segmenter, new_scene, colours, 
         on_surface(view, found, 0.12, robot, crop_radius_m=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [0.24, 0.28, 0.32])
 def test_a_drop_on_a_small_surface_leaves_room_for_another_thing(segmenter, new_scene, colours, robot, size):
     """Two things are to stand on a nightstand; in the middle, one alone would fill it."""

@@ -51,6 +51,7 @@ def lay_ring(scene, x, y, yaw, rgb, on=TABLE):
     return scene
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("rgb", [(0.5, 0.5, 0.5), (0.62, 0.6, 0.55)], ids=["gray", "as the table"])
 def test_a_ring_in_the_colour_of_its_table_is_found_by_its_relief(segmenter, new_scene, seed, rgb):
@@ -86,6 +87,7 @@ def test_a_tray_is_found_whose_floor_is_as_low_as_the_table(segmenter, new_scene
     assert found.solid.centre == pytest.approx((x, y, TABLE + height / 2), abs=0.012)
 
 
+@pytest.mark.slow
 def test_a_ring_round_a_peg_on_a_board_is_found(new_scene, entries):
     board = Appearance(colours=["#ffffff"], shape="surface", size_m=(0.1, 0.4, TABLE + 0.02))
     known = [*entries, CatalogueEntry("board", "surface", board)]
@@ -101,6 +103,7 @@ def test_a_ring_round_a_peg_on_a_board_is_found(new_scene, entries):
 WOODEN, BLUISH = (0.72, 0.52, 0.33), (0.55, 0.6, 0.68)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("away", "floor", "noise", "lost"),
     [
@@ -126,6 +129,7 @@ def test_a_low_block_is_lost_in_noise_on_a_floor_of_its_colour(new_scene, away, 
     assert lost_in_noise(view, found.solid, prepare(view, [], None).member(tuple(block.colours))) == lost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [True, False])
 def test_what_is_lost_in_noise_is_not_seen(new_scene, monkeypatch, free):
     monkeypatch.setattr("quartet_perception.segmenters.colour_shape.lost_in_noise", lambda *_: not free)

@@ -101,6 +101,7 @@ def put_banana(scene, x, y, yaw):
     return scene
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_what_lies_bent_is_where_its_outline_is(new_scene, seed):
     x, y, yaw = np.random.default_rng(seed).uniform((0.75, -0.2, -3), (1.0, 0.2, 3))

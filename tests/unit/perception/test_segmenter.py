@@ -56,6 +56,7 @@ def table_set(new_scene, colours, seed):
     return scene, where
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("light", LIGHTS)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_everything_is_found_once_and_in_its_place(segmenter, new_scene, colours, light, seed):
@@ -149,6 +150,7 @@ LOOK_ALIKES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alike", LOOK_ALIKES)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_what_is_in_no_catalogue_and_much_like_a_thing_is_told_from_it_from_near(
@@ -165,6 +167,7 @@ def test_what_is_in_no_catalogue_and_much_like_a_thing_is_told_from_it_from_near
         assert [f.label for f in measured.segment(afar, [name])] == [name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("bowl", [True, False])
 def test_a_bowl_is_not_two_blocks_and_two_blocks_are(segmenter, new_scene, colours, bowl, seed):
@@ -192,6 +195,7 @@ def test_what_lies_in_a_bin_is_not_compared_with_other_shapes(catalogue, new_sce
     assert [f.label for f in measured.segment(jar.view(**above), ["red coke can"])] == ["red coke can"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_thing_of_which_the_catalogue_has_the_size_is_not_taken_for_another_one(catalogue, new_scene, colours, seed):
     scene, where = table_set(new_scene, colours, seed)
@@ -216,6 +220,7 @@ def put_duck(scene, yellow, x, y, yaw):
     return scene.sphere((x + 0.022 * np.cos(yaw), y + 0.022 * np.sin(yaw), TABLE + 0.065), 0.048, yellow)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_something_irregular_is_known_by_the_box_around_it(with_duck, new_scene, colours, seed):
     x, y, yaw = np.random.default_rng(seed).uniform((0.75, -0.2, -3), (1.0, 0.2, 3))
@@ -246,6 +251,7 @@ NO_DUCKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", NO_DUCKS)
 @pytest.mark.parametrize("seed", range(3))
 def test_something_regular_or_of_another_size_is_nothing_irregular(with_duck, new_scene, colours, other, seed):

@@ -10,6 +10,7 @@ from quartet_perception.scene.supports import find_support_planes
 TABLE, TOP = 0.45, 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", [0.0, 0.3])
 def test_a_dark_top_whose_depth_has_holes_is_a_plane(new_scene, lost):
     """A black surface gives a stereo camera no return for many a pixel, each by itself."""

@@ -39,6 +39,7 @@ def sd(view, found):
     return float(np.hypot(*estimate(view, found).uncertainty.position_sd[:2]))
 
 
+@pytest.mark.slow
 def test_the_farther_and_the_noisier_the_less_sure(can_at):
     near, far, noisy = sd(*can_at(0.7)), sd(*can_at(1.1)), sd(*can_at(0.7, noise=0.01))
     assert near < far
@@ -52,6 +53,7 @@ def test_the_law_of_stereo_counts_where_the_points_happen_to_agree_better(can_at
     assert sd(view, found) > 1.5 * before
 
 
+@pytest.mark.slow
 def test_a_thing_of_which_a_part_is_hidden_is_less_sure(can_at):
     view, found = can_at(hidden=True)
     assert found.visible < 0.9

@@ -57,6 +57,7 @@ def put(scene, shape, x, y):
     return 0.13, 0.05, 0.09
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["tin", "ball", "brick", "dish", "toy"])
 def test_of_things_of_one_colour_the_shape_tells_and_the_picture_measures(new_scene, shape):
     segmenter = segmenter_of(TIN, BALL, BRICK, DISH, TOY)

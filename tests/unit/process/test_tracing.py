@@ -140,6 +140,7 @@ print(json.dumps([on, sorted(name for name in sys.modules if name.startswith(("o
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("env", "sends"),
     [

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import quartet_robot_link
 
 
@@ -12,6 +14,7 @@ def test_everything_offered_exists():
     assert quartet_robot_link.__all__ == sorted(quartet_robot_link.__all__, key=lambda n: (not n.isupper(), n))
 
 
+@pytest.mark.slow
 def test_servers_without_images_do_not_load_numpy():
     code = "import sys, quartet_nav2, quartet_moveit, quartet_ros; print({'numpy', 'PIL', 'cbor2'} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -175,6 +175,7 @@ async def test_memory_that_is_spent_bit_by_bit_is_an_error_that_a_program_can_ca
     assert (result.exit_code, result.output) == (0, "caught\n")
 
 
+@pytest.mark.slow
 async def test_a_calculation_beside_a_long_call_ends_at_the_limit_of_processor_time() -> None:
     async def move() -> None:
         await _wait_until(lambda: not programs(), "the calculation goes on")

@@ -60,6 +60,7 @@ def _providers(module: str) -> set[str]:
     return names | {PARTS[name] for name in names if name in PARTS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PYPROJECTS, ids=lambda path: path.parent.name)
 def test_a_distribution_declares_what_it_imports_and_imports_what_it_declares(path: Path) -> None:
     project = tomllib.loads(path.read_text())["project"]

@@ -24,6 +24,7 @@ def _imported(module: str) -> set[str]:
     return set(done.stdout.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("process", "not_needed"),
     [
@@ -38,6 +39,7 @@ def test_a_process_imports_nothing_heavy_before_it_is_ready(process, not_needed)
     assert loaded.isdisjoint(not_needed), loaded & not_needed
 
 
+@pytest.mark.slow
 def test_an_agent_imports_the_client_of_mcp_without_its_server():
     loaded = _imported("quartet_agent_runtime._mcp")
     assert "mcp.client.session" in loaded
@@ -65,6 +67,7 @@ def test_a_process_that_serves_has_not_imported_the_command_line_of_its_server()
     assert loaded.isdisjoint({"uvicorn.main", "click"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ours", "then"),
     [

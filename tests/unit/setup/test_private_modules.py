@@ -4,6 +4,8 @@ import ast
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[3]
 ALWAYS_PUBLIC = {"__init__", "__main__", "errors"}
 
@@ -39,6 +41,7 @@ def _imported_by_others(modules: dict[str, Path]) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_library_s_module_is_private_unless_another_distribution_imports_it() -> None:
     modules = _sources()
     public = _imported_by_others(modules)

@@ -168,6 +168,7 @@ def test_every_process_takes_what_compose_gives_it_where_nothing_is_set(
         assert (made[0].scenario, made[0].faults, made[0].metrics_port) == (None, frozenset(), 9093)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terminal", [True, False])
 @pytest.mark.parametrize("given", [{}, {"QUARTET_LOG_FORMAT": "text", "QUARTET_LOG_LEVEL": "DEBUG"}], ids=str)
 @pytest.mark.parametrize("service", sorted(CLASSES.keys() - {"cli"}))

@@ -113,6 +113,7 @@ def test_planning_goes_around_what_bars_the_straight_motion(studio, hands):
     assert np.abs(plan.trajectory.positions[-1] - right).max() < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planner", sorted(PLANNERS))
 def test_every_planner_name_plans(studio, hands, planner):
     studio.reset("studio", 0)

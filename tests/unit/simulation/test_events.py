@@ -97,6 +97,7 @@ def test_nobody_puts_a_thing_under_the_hand(home):
     assert len(home.truth()["happened"]) == 1
 
 
+@pytest.mark.slow
 def test_a_place_that_is_drawn_is_another_one_in_the_room_or_the_next(home):
     homes, rooms = set(), set()
     for seed in range(12):

@@ -16,6 +16,7 @@ def fetch(hands, sim, name):
     return hands.pick(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 4])
 def test_the_can_comes_from_its_place_onto_the_coffee_table(home, hands, seed):
     home.reset("home", seed)
@@ -118,6 +119,7 @@ def test_truth_and_gripper_status_agree_on_width(studio, hands):
     assert studio.gripper_state()["width"] == pytest.approx(studio.truth()["robot"]["opening"], abs=0.002)
 
 
+@pytest.mark.slow
 def test_what_is_held_touches_what_stands_fast_in_the_physics(home, hands):
     home.reset("home", 0)
     table = home.world.surface("wooden coffee table")

@@ -73,6 +73,7 @@ def test_a_single_point_is_noise(empty, hands, monkeypatch):
     assert hands(empty).run(empty.drive_on_heading(0.5, 0.2)).error_code == DriveCode.NONE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("aside", "turned"), [(0.07, 2.0), (-0.07, -2.0), (0.07, -2.0), (-0.07, 2.0)])
 def test_the_posts_of_a_door_are_where_they_are_seen(tmp_path, hands, aside, turned):
     """However localisation errs."""

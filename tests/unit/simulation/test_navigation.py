@@ -15,6 +15,7 @@ def error_of(sim, x, y, yaw):
     return math.hypot(bx - x, by - y), abs(math.atan2(math.sin(byaw - yaw), math.cos(byaw - yaw)))
 
 
+@pytest.mark.slow
 def test_every_area_is_reached_with_the_pose_asked_for(home, hands):
     home.reset("home", 2)
     hand = hands(home)
@@ -68,6 +69,7 @@ def test_a_base_drives_as_fast_and_where_it_is_told(home, yaw):
     assert home.truth()["robot"]["twist"] == pytest.approx(wanted, abs=0.008)
 
 
+@pytest.mark.slow
 def test_a_robot_too_near_to_a_thing_to_turn_backs_up_and_drives_around_it(home, hands):
     home.reset("home", 100)
     home.place_object("tennis ball", 6.68, 5.4, 0.0)
@@ -229,6 +231,7 @@ def test_velocity_commands_go_stale(studio):
     assert studio.at_standstill
 
 
+@pytest.mark.slow
 def test_localisation_errs_by_centimetres_and_under_one_degree(home, hands):
     home.reset("home", 3)
     hand, worst = hands(home), (0.0, 0.0)
@@ -258,6 +261,7 @@ def test_a_robot_that_stands_too_near_to_something_can_leave_it(studio, hands):
     assert studio.truth()["robot_in_collision"] == []
 
 
+@pytest.mark.slow
 def test_a_robot_drives_through_a_narrow_door_from_askew(tmp_path, hands):
     text = (FILES / "flat.yaml").read_text().replace("width: 0.9, leaf: open", "width: 0.8, leaf: open")
     (tmp_path / "world.yaml").write_text(text)

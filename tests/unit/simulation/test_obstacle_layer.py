@@ -35,6 +35,7 @@ def test_what_stands_before_the_robot_is_marked_where_it_is(empty):
     assert 0.03 < radius < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("yaw", [math.pi, math.pi / 2, -math.pi / 2])
 def test_what_is_out_of_the_picture_is_not_known(empty, yaw):
     empty.place_object(CAN, 0.2, 0.1, 0.0)
@@ -124,6 +125,7 @@ def test_a_goal_is_free_or_not_by_where_things_are_marked(empty):
     assert not empty._base.pose_is_free((0.2, -0.7, 0.0))
 
 
+@pytest.mark.slow
 def test_marks_err_as_the_sensors_do():
     sim = Simulation("studio", 0, sensors="harsh")
     sim.put_robot(-1.0, 0.0, 0.0)
@@ -143,6 +145,7 @@ def test_marks_err_as_the_sensors_do():
     assert abs(sum(x for x, _ in errors)) > 0.5 * sum(abs(x) for x, _ in errors)
 
 
+@pytest.mark.slow
 def test_the_noise_of_a_mark_does_not_rebuild_the_map(empty):
     empty.place_object(CAN, 0.2, 0.1, 0.0)
     assert look(empty)

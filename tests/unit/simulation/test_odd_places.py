@@ -14,6 +14,7 @@ def home() -> Simulation:
     sim.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["red cup", "green tea box", "red apple"])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_thing_at_an_edge_is_near_it_and_stands(home, name, seed):
@@ -38,6 +39,7 @@ def test_at_a_round_table_it_stands_where_the_table_is(tmp_path):
     sim.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("surface", "bottom"), [("bookshelf", 0.4125), ("toy shelf", 0.3125), ("desk", 0.0)])
 def test_a_thing_under_a_top_stands_on_the_next_board_or_the_floor(home, surface, bottom):
     for seed in range(3):

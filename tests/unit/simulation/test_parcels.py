@@ -48,12 +48,14 @@ def widest_room(sim: Simulation, surface: str) -> float:
     return max(room(x0 + a * (x1 - x0), y0 + b * (y1 - y0)) for a in steps for b in steps)
 
 
+@pytest.mark.slow
 def test_parcels_are_away_where_no_scenario_names_a_place(home):
     home.reset(None, 0)
     truth = home.truth()
     assert not any(name.startswith("parcel") for name in (*truth["objects"], *truth["absent"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("surface", ["desk", "nightstand", "console table", "toy shelf", "wooden coffee table"])
 def test_on_a_full_place_no_gripper_has_room(home, surface):
     for seed in range(2):

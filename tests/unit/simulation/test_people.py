@@ -47,6 +47,7 @@ def in_doorway(sim: Simulation, name: str) -> bool:
     return math.dist(sim.truth()["people"][name], sim.world.doors["kitchen door"]) < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_robot_waits_for_a_person_in_a_doorway_and_goes_on(inhabited, hands, seed):
     inhabited.reset(None, seed, "person:anna@kitchen door")
@@ -178,6 +179,7 @@ def generated(tmp_path, request) -> Iterator[Simulation]:
         sim.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generated", [546746187], indirect=True)
 def test_who_has_gone_aside_leaves_room_for_a_robot_that_keeps_away_from_them(generated):
     """A robot marks a person wider than they are; in this home a spot had room for the person alone."""
@@ -189,6 +191,7 @@ def test_who_has_gone_aside_leaves_room_for_a_robot_that_keeps_away_from_them(ge
         assert all(ways_are_open(generated, spot) for spot in spots), door
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generated", [105], indirect=True)
 def test_who_goes_aside_leaves_a_margin_where_a_robot_marks_them_a_little_off(generated):
     """Seen from 3.5 m, a mark was 0.15 m off with the robot's localisation, and barred the way past."""
@@ -200,6 +203,7 @@ def test_who_goes_aside_leaves_a_margin_where_a_robot_marks_them_a_little_off(ge
         assert all(ways_are_open(generated, spot, room=0.15) for spot in spots), door
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generated", [269830717], indirect=True)
 def test_who_goes_aside_leaves_a_way_past_those_who_stand_about(generated):
     """Ben stood behind the open door; Anna, beside him, left no way past both."""
@@ -214,6 +218,7 @@ def test_who_goes_aside_leaves_a_way_past_those_who_stand_about(generated):
     assert all(ways_are_open(generated, spot, stands) for spot in spots)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generated", [546746187], indirect=True)
 def test_nobody_goes_aside_before_a_thing_that_may_be_fetched(generated):
     anna = generated._people._people[0]
@@ -225,6 +230,7 @@ def test_nobody_goes_aside_before_a_thing_that_may_be_fetched(generated):
     assert rest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generated", [546746187], indirect=True)
 def test_people_go_aside_where_there_are_no_things(generated, monkeypatch):
     anna = generated._people._people[0]
@@ -298,6 +304,7 @@ def way_of(sim: Simulation, name: str, duration_s: float) -> list[tuple[float, f
     return places
 
 
+@pytest.mark.slow
 def test_somebody_walks_to_and_fro_between_the_points_of_the_file(lively):
     lively.reset(None, 0)
     lively.put_robot(8.2, 3.3, math.pi)
@@ -326,6 +333,7 @@ def test_where_somebody_walks_is_drawn_by_the_seed(lively):
     assert len(seen) == 6
 
 
+@pytest.mark.slow
 def test_a_robot_gets_about_among_people_who_walk_and_touches_nobody(lively, hands):
     arrived, walked = 0, 0.0
     for seed in range(4):

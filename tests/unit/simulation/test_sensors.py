@@ -93,6 +93,7 @@ def test_noise_is_a_function_of_seed_and_time_only(studio, camera):
     assert np.array_equal(studio.scan()["ranges"], studio.scan()["ranges"])
 
 
+@pytest.mark.slow
 def test_looking_changes_nothing_in_the_world(studio, hands):
     ends = []
     for looks in (0, 4):

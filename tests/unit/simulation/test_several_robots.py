@@ -100,6 +100,7 @@ def test_a_path_leads_around_the_other(robots):
     assert all(not one["in_collision"] for one in first.truth()["robots"])
 
 
+@pytest.mark.slow
 def test_two_that_drive_towards_each_other_never_touch(robots):
     first, second = robots
     first.put_robot(-1.4, -1.2, 0.0)

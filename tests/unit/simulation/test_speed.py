@@ -4,12 +4,15 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 
 def speed(*options: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "quartet_simulation.speed", *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
+@pytest.mark.slow
 def test_every_activity_is_measured():
     answer = speed("--world", "studio", "--seconds", "0.5", "--json")
     assert answer.returncode == 0, answer.stderr

@@ -122,6 +122,7 @@ def test_nothing_is_nearer_than_the_least_distance(stereo, parked):
         assert (measure(stereo, parked, wall(camera.nearest_m + 0.01), camera=camera) > 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "share"), [("green bottle", "clear_loss"), ("red coke can", "glossy_loss")])
 def test_glass_and_metal_have_holes(home, level, name, share):
     home.reset("home", 0)

@@ -117,6 +117,7 @@ def test_a_fault_says_what_is_valid(tmp_path, fields, wanted):
     assert wanted in faults(changed(tmp_path / "bad", **fields))
 
 
+@pytest.mark.slow
 def test_a_world_of_ones_own_is_made_checked_and_drawn(tmp_path, capsys):
     folder = tmp_path / "mine"
     assert main(["new", str(folder)]) == 0
@@ -202,6 +203,7 @@ def test_a_round_table_is_an_obstacle_for_the_planner(tmp_path, hands):
     sim.close()
 
 
+@pytest.mark.slow
 def test_a_home_of_a_seed_is_the_same_each_time_and_solvable(tmp_path):
     text = generate(3)
     assert text == generate(3)

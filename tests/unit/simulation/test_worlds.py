@@ -28,6 +28,7 @@ SITES = Path(__file__).parents[3] / "deploy" / "sites"
 ROUND = {"red apple", "green apple", "orange", "tennis ball"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 def test_objects_stand_where_they_were_put_for_many_seeds(world, request):
     sim = request.getfixturevalue(world)

@@ -167,6 +167,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(max_size=5), values, max_size=4))
 def test_the_digest_outlives_the_journey_as_json(arguments):
     import json
