@@ -381,11 +381,22 @@ def test_pick_without_inverse_kinematics(pick, robot):
 
 
 @pytest.mark.parametrize("tool", ["plan_and_execute", "plan_cartesian_path"])
-def test_pick_clears_the_scene_and_plans_once_more(pick, robot, tool):
-    robot.fail(tool, "PLANNING_FAILED")
+@pytest.mark.parametrize("code", ["START_IN_COLLISION", "GOAL_IN_COLLISION"])
+def test_pick_clears_the_scene_where_it_may_be_wrong_and_plans_once_more(pick, robot, tool, code):
+    robot.fail(tool, code)
     talk, report = pick()
     first = steps(talk).index(tool)
     assert steps(talk)[first : first + 3] == [tool, "clear_planning_scene", tool]
+    assert report["success"] is True
+
+
+@pytest.mark.parametrize("tool", ["plan_and_execute", "plan_cartesian_path"])
+def test_pick_plans_once_more_with_all_that_the_scene_knows(pick, robot, tool):
+    robot.fail(tool, "PLANNING_FAILED")
+    talk, report = pick()
+    first = steps(talk).index(tool)
+    assert steps(talk)[first : first + 2] == [tool, tool]
+    assert "clear_planning_scene" not in steps(talk)
     assert report["success"] is True
 
 

@@ -6,7 +6,14 @@ from typing import Any, TypeVar
 from quartet_agent_runtime._request_context import RequestContext
 from quartet_agent_runtime.errors import GaveUpError, VerificationError
 from quartet_contracts.tools import Pose3D, ToolResult
-from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult, MoveitCode, SceneResult
+from quartet_contracts.tools.moveit import (
+    SCENE_MAY_BE_WRONG,
+    ArmResult,
+    GraspState,
+    GripperResult,
+    MoveitCode,
+    SceneResult,
+)
 from quartet_contracts.tools.perception import PerceptionCode
 from quartet_contracts.tools.results import CommonCode, PolicyCode
 
@@ -25,8 +32,7 @@ SAME_AGAIN = frozenset(
         CommonCode.INVALID_PARAMETERS,
     }
 )
-"""Codes of a motion that would end in the same way again. What bars a straight path is mostly there still: a cleared
-planning scene has only forgotten what no camera sees just now, and the arm would then be moved into that."""
+"""Codes of a motion that would end in the same way again. What bars a straight path is mostly there still."""
 BLOCKED = frozenset({MoveitCode.EXECUTION_FAILED})
 """Codes of a motion on which something stopped the arm: most likely a thing that the planner did not see."""
 WITHDRAWN = frozenset({CommonCode.CANCELED, "NAVIGATION_CANCELED", *PolicyCode})
@@ -56,7 +62,7 @@ async def about(
 
 
 class CodedArm:
-    """The arm in the hands of an agent's own code: a motion that fails is made once more, with a cleared scene.
+    """The arm in the hands of an agent's own code: a motion that fails is made once more.
 
     A motion to a pose on which something stopped the arm is not: the arm would push it again.
 
@@ -149,7 +155,8 @@ class CodedArm:
         end_unless_repeatable(moved, tool)
         if moved.ok or moved.error_code in SAME_AGAIN or moved.error_code in once:
             return moved
-        await self._check.call(SceneResult, "moveit__clear_planning_scene")
+        if moved.error_code in SCENE_MAY_BE_WRONG:
+            await self._check.call(SceneResult, "moveit__clear_planning_scene")
         moved = await self._check.call(ArmResult, tool, group=group, **arguments)
         end_unless_repeatable(moved, tool)
         return moved

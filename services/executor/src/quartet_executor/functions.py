@@ -9,6 +9,7 @@ from typing import Any
 from quartet_agent_runtime import RequestContext
 from quartet_contracts import ArmScene, SceneObject
 from quartet_contracts.tools.moveit import (
+    SCENE_MAY_BE_WRONG,
     ArmResult,
     CurrentPoseResult,
     GraspState,
@@ -36,7 +37,7 @@ AGAIN = frozenset(
         MoveitCode.PLANNING_FAILED,
     }
 )
-"""Codes after which the planning scene is cleared, as the pick agent does: what is in the way may be gone."""
+"""Codes after which a motion is made once more, as the pick agent does."""
 
 
 class ArmFunctions:
@@ -96,7 +97,8 @@ class ArmFunctions:
         straight = hand.points_down and not aside and not turns
         result = await self._move(target, straight=straight)
         if not result.ok and result.error_code in AGAIN:
-            await self._check.call(SceneResult, "moveit__clear_planning_scene")
+            if result.error_code in SCENE_MAY_BE_WRONG:
+                await self._check.call(SceneResult, "moveit__clear_planning_scene")
             result = await self._move(target, straight=straight)
         if result.pose is not None:
             self._hand = hand_at(result.pose, self._check.robot)

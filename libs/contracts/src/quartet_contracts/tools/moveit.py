@@ -29,6 +29,13 @@ class MoveitCode(StrEnum):
     """The plan cannot be executed any more: plan again."""
 
 
+SCENE_MAY_BE_WRONG = frozenset({MoveitCode.START_IN_COLLISION, MoveitCode.GOAL_IN_COLLISION})
+"""Codes after which the planning scene may be cleared: it may show something where the arm is, or is to be.
+
+After others it may not. It also knows what no camera shows just now, such as the top of a table over the hand, and the
+arm would then be moved into that."""
+
+
 class ArmResult(ToolResult):
     """plan_and_execute, plan_cartesian_path."""
 

@@ -1,4 +1,4 @@
-"""Arm motions as the pick and place policies make them: plan, clear the scene once, go on or give up."""
+"""Arm motions as the pick and place policies make them: plan, once more where that can help, go on or give up."""
 
 from typing import Any
 
@@ -35,10 +35,11 @@ def straight_to(talk: Conversation, pose: Pose, min_fraction: float | None = Non
 
 
 def move(talk: Conversation, tool: str, arguments: dict[str, Any], say: str = "") -> Asking:
-    """One motion; if it fails the scene is cleared and it is tried once more.
+    """One motion; if it fails it is tried once more, where the scene may be wrong with a cleared one.
 
-    Not one to a pose on which something stopped the arm: it would be pushed again. Nor a straight one that is barred: a
-    cleared scene forgets what no camera sees just now, and the arm would then be moved into that.
+    Not one to a pose on which something stopped the arm: it would be pushed again. A scene that is cleared for another
+    reason forgets what no camera sees just now, such as the top of a table over the hand, and the arm would then be
+    moved into that.
     """
     result = yield Call(tool, arguments, say)
     final(result, tool)
@@ -51,7 +52,7 @@ def move(talk: Conversation, tool: str, arguments: dict[str, Any], say: str = ""
     if result.code == "TIMEOUT" and GRASP in talk.tools:
         # The outcome is not known: see what the gripper says before anything moves again.
         final((yield Call(GRASP, talk.fit(GRASP))), GRASP)
-    if CLEAR in talk.tools:
+    if CLEAR in talk.tools and result.code in {"START_IN_COLLISION", "GOAL_IN_COLLISION"}:
         final((yield Call(CLEAR, {})), CLEAR)
     result = yield Call(tool, arguments)
     final(result, tool)
