@@ -2,6 +2,7 @@
 
 import math
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -53,7 +54,7 @@ def test_what_a_laser_shows_stops_a_base_whether_it_is_there_or_not(empty, hands
     def scan(*args):
         found = true_scan(*args)
         ahead = len(found["ranges"]) // 2
-        found["ranges"][ahead - 5 : ahead + 6] = 0.45
+        found["ranges"][ahead - 5 : ahead + 6] = 0.37
         return found
 
     monkeypatch.setattr(laser, "scan", scan)
@@ -117,6 +118,41 @@ def test_the_hand_keeps_away_from_a_wall_that_only_the_laser_sees(empty, hands):
     assert empty.truth()["fixed_contacts"] == []
 
 
+def test_the_base_keeps_away_from_a_wall_by_more_than_a_scan_may_be_off(empty, hands):
+    x0, _, _, _ = empty.world.bounds
+    empty.put_robot(x0 + 0.75, -0.2, 0.0)
+    hands(empty).run(empty.backup(0.6, 0.2))
+    assert 0.115 < room(empty) < 0.15
+    assert empty.truth()["fixed_contacts"] == []
+
+
+def test_the_arm_counts_as_larger_than_it_is_and_the_body_does_not(empty, monkeypatch):
+    """The hand is not quite where the encoders have it, and swings half a metre ahead of the base's middle."""
+    footprint, points = empty._base._footprint, np.array([[0.60, -0.1, 0.9], [0.45, 0.0, 0.3]])
+    footprint.update()
+    arm, body = footprint.from_arm(points[:1])[0], footprint.from_body(points[1:])[0]
+    monkeypatch.setattr("quartet_simulation.navigation.footprint.ARM_SLACK", 0.0)
+    footprint._of = None
+    footprint.update()
+    assert footprint.from_arm(points[:1])[0] - arm == pytest.approx(0.025, abs=1e-3)
+    assert footprint.from_body(points[1:])[0] == pytest.approx(body)
+
+
+def room(sim: Simulation) -> float:
+    """Return the true distance of the robot from what stands fast, the floor aside [m]."""
+    model, data = sim._physics.model, sim._physics.data
+    fixed = [
+        geom
+        for geom in range(model.ngeom)
+        if model.body_weldid[model.geom_bodyid[geom]] == 0
+        and model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_PLANE
+        and (model.geom_contype[geom] or model.geom_conaffinity[geom])
+        and data.geom_xpos[geom][2] + model.geom_rbound[geom] > 0.1
+    ]
+    own = [g for g in sim._physics.own_geoms if model.geom_contype[g] or model.geom_conaffinity[g]]
+    return min(mujoco.mj_geomDistance(model, data, one, other, 0.5, None) for one in own for other in fixed)
+
+
 def test_what_the_camera_sees_to_have_gone_bars_the_way_no_longer(empty, hands):
     empty.place_object(CAN, 0.5, 0.0, 0.0)
     seen = around(empty)
@@ -141,7 +177,8 @@ def test_the_footprint_is_that_of_the_parts_at_each_height(studio, height):
     studio.put_robot(0.0, -0.3, 1.0)
     studio._base.blocked_along([(0.01, 0.0, 0.0)])
     footprint, base = studio._base._footprint, studio._robot_build.base
-    ahead = footprint.distances(np.array([[base.length / 2 + 0.10, 0.0, height], [0.0, 0.0, height]]))
+    points = np.array([[base.length / 2 + 0.10, 0.0, height], [0.0, 0.0, height]])
+    ahead = np.minimum(footprint.from_body(points), footprint.from_arm(points))
     if height == 0.30:
         assert ahead[0] == pytest.approx(0.10, abs=0.01)
         assert ahead[1] < -0.1

@@ -15,6 +15,10 @@ CELL, LAYER = 0.02, 0.06
 """Grid of the distances: along the floor, and upwards [m]."""
 WITHIN = 0.30
 """Up to this far around the robot distances are known [m]; what is farther counts as this far."""
+ARM_SLACK = 0.025
+"""So much larger than it is the arm counts [m]: what the laser shows and where the encoders have the hand is off by as
+much, and a turn swings the hand half a metre ahead of the base's middle. A door leaves room beside it, not beside the
+base."""
 ARM_MOVED, FINGERS_MOVED = 0.02, 0.005
 """The outline is computed anew once a joint of the arm has moved by more than this [rad], or a finger [m]."""
 
@@ -31,7 +35,7 @@ class _Part:
 
 
 class Footprint:
-    """Distances to all that drives along with a base: its body, its arm as it is now, and what it holds.
+    """Distances to all that drives along with a base: its body, and its arm as it is now with what it holds.
 
     Nav2 has a polygon on the floor for it, which would keep an arm that reaches over a table away from the table; here
     each layer of LAYER has an outline of its own, as in its voxel layer.
@@ -51,17 +55,20 @@ class Footprint:
         self._of: tuple[np.ndarray, str | None] | None = None
         base = model.body(physics.name("base_footprint")).id
         self._of_base = [geom for geom in self._own if int(model.geom_bodyid[geom]) == base]
-        self._body_layers = self._layers = self._measure(physics, self._of_base)
+        self._body_layers = self._arm_layers = self._measure(physics, self._of_base)
         self.arm_box = np.zeros(3), np.zeros(3)
         """Lower and upper corner of the box around arm, gripper and what it holds, in base_footprint [m]."""
 
-    def distances(self, points: np.ndarray) -> np.ndarray:
-        """Return how far points (..., 3) of base_footprint are from the robot [m]: negative inside, at most WITHIN."""
-        return self._layers.at(points)
+    def from_body(self, points: np.ndarray) -> np.ndarray:
+        """Return how far points of base_footprint are from the base's own body [m]: negative inside, at most WITHIN.
 
-    def distances_from_body(self, points: np.ndarray) -> np.ndarray:
-        """Return how far points (..., 2) of the floor are from the base's own body, as `distances` does."""
-        return self._body_layers.over(points)
+        points: (..., 3) [m], or (..., 2) for points of the floor.
+        """
+        return self._body_layers.at(points) if points.shape[-1] == 3 else self._body_layers.over(points)
+
+    def from_arm(self, points: np.ndarray) -> np.ndarray:
+        """Return how far points (..., 3) are from the arm and what it holds, ARM_SLACK larger than they are [m]."""
+        return self._arm_layers.at(points)
 
     def update(self) -> bool:
         """Take over how arm and gripper are now; return whether that is new."""
@@ -70,9 +77,10 @@ class Footprint:
         if self._of is not None and self._of[1] == held and float(np.abs(now - self._of[0]).max()) < 1.0:
             return False
         self._of = now, held
-        body, geoms = self._body(), [*self._own, *self._geoms_of(held)]
-        self._layers = self._measure(body, geoms)
-        arm = self._parts(body, [geom for geom in geoms if geom not in self._of_base])
+        body = self._body()
+        geoms = [geom for geom in (*self._own, *self._geoms_of(held)) if geom not in self._of_base]
+        self._arm_layers = self._measure(body, geoms, ARM_SLACK)
+        arm = self._parts(body, geoms)
         self.arm_box = np.min([part.low for part in arm], axis=0), np.max([part.high for part in arm], axis=0)
         return True
 
@@ -98,13 +106,14 @@ class Footprint:
             parts.append(_Part(geom, place, turn, middle - half, middle + half))
         return parts
 
-    def _measure(self, body: Physics, geoms: Sequence[int]) -> _Layers:
+    def _measure(self, body: Physics, geoms: Sequence[int], slack: float = 0.0) -> _Layers:
         parts = self._parts(body, geoms)
         layers = _Layers(np.min([part.low for part in parts], axis=0), np.max([part.high for part in parts], axis=0))
         for part in parts:
             for layer, points, window in layers.around(part.low, part.high):
                 local = (points - part.place) @ part.turn
-                layers.nearer(layer, window, outside_of(body.model, part.geom, self._hulls[part.geom], local))
+                away = outside_of(body.model, part.geom, self._hulls[part.geom], local)
+                layers.nearer(layer, window, away - slack)
         return layers
 
 
