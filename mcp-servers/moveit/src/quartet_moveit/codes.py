@@ -7,6 +7,9 @@ from quartet_contracts.tools.moveit import MoveitCode
 from quartet_contracts.tools.results import CommonCode
 
 SUCCESS = 1
+INVALID_MOTION_PLAN = -2
+"""Of a planner: the timed trajectory that it found is in collision (ValidateSolution). Of an execution: the trajectory
+does not begin where the arm is. Nothing has moved."""
 
 NAMES: dict[int, str] = {
     1: "SUCCESS",
@@ -42,7 +45,6 @@ NAMES: dict[int, str] = {
 }
 
 _TOOL_CODES: dict[int, str] = {
-    -2: MoveitCode.EXECUTION_FAILED,
     -3: MoveitCode.EXECUTION_FAILED,
     -4: MoveitCode.EXECUTION_FAILED,
     -7: CommonCode.CANCELED,

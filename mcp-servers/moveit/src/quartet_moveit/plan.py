@@ -5,7 +5,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from quartet_contracts.tools.moveit import ArmResult, MoveitCode
-from quartet_moveit.arm import arm_joints, missed, missed_joints, not_reached, run, tool_pose_or_none, verdict
+from quartet_moveit.arm import (
+    arm_joints,
+    missed,
+    missed_joints,
+    moveit_code,
+    not_reached,
+    run,
+    tool_pose_or_none,
+    verdict,
+)
+from quartet_moveit.codes import INVALID_MOTION_PLAN
 from quartet_moveit.inverse import MAX_LOWER_M, highest
 from quartet_moveit.planner import Planner
 from quartet_moveit.requests import flange_at, joint_constraints, move_goal, pose_constraints
@@ -135,4 +145,6 @@ async def _move(
         limit_s=robot.file.arm.motion_timeout_s + planning_s,
     )
     trajectory = (outcome.values.get("planned_trajectory") or {}).get("joint_trajectory") or {}
-    return verdict(outcome, planned=bool(trajectory.get("points")))
+    # MoveIt hands over also a trajectory that it found to be in collision, and has not moved.
+    usable = moveit_code(outcome.values) != INVALID_MOTION_PLAN
+    return verdict(outcome, planned=usable and bool(trajectory.get("points")))
