@@ -177,7 +177,9 @@ async def test_an_arm_that_is_blocked_has_failed(moveit, sim):
     result = await moveit.call("plan_cartesian_path", position=[0.7, 0.0, 0.20], min_fraction=0.5)
     assert result["error_code"] == "EXECUTION_FAILED", result
     assert not result["executed"]
+    assert "CONTROL_FAILED (protective stop: " in result["message"]
     assert "get_current_pose" in result["message"]
+    assert (await moveit.call("plan_cartesian_path", position=[0.7, 0.0, 0.75]))["ok"], "it may move again"
 
 
 # --- stopping ------------------------------------------------------------------------------------------------------
