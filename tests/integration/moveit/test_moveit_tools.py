@@ -363,7 +363,7 @@ async def test_a_planner_without_time_has_failed(moveit, sim):
     result = await moveit.call("plan_and_execute", target=target, timeout=1e-6)
     assert result["error_code"] == "PLANNING_FAILED", result
     assert result["moveit_error"] == "TIMED_OUT"
-    assert "clear_planning_scene" in result["message"]
+    assert "once more" in result["message"]
     assert not result["planned"]
     assert sim.truth()["robot"]["arm"] == pytest.approx(before, abs=0.002)
     assert (await moveit.call("plan_and_execute", target=target))["ok"]
@@ -384,4 +384,4 @@ async def test_a_way_that_moveit_finds_in_collision_is_no_motion_that_was_blocke
     result = await moveit.call("plan_and_execute", target={"state_name": "look_down"})
     assert result["error_code"] == "PLANNING_FAILED", result
     assert (result["moveit_error"], result["planned"]) == ("INVALID_MOTION_PLAN", False)
-    assert "clear_planning_scene" in result["message"]
+    assert "once more" in result["message"]

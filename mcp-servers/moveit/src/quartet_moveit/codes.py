@@ -56,7 +56,7 @@ _TOOL_CODES: dict[int, str] = {
 }
 
 ADVICE: dict[str, str] = {
-    MoveitCode.PLANNING_FAILED: "no collision-free way was found: clear_planning_scene, then once more",
+    MoveitCode.PLANNING_FAILED: "no collision-free way was found: once more, since the planner tries at random",
     MoveitCode.EXECUTION_FAILED: "the arm did not get there: get_current_pose, then plan again from where it is",
     MoveitCode.START_IN_COLLISION: "the arm touches something in the planning scene: clear_planning_scene, then again",
     MoveitCode.GOAL_IN_COLLISION: "the arm would touch something there: choose a higher pose; to an object to be "

@@ -65,10 +65,10 @@ def register(server: ToolServer, planner: Planner) -> None:
         the floor). target_type and group may be left out. Where the arm cannot be at a pose, because it is too high or
         something is above, lower_by_m lets it end up to that much straight below it, as high as it can. pose is where
         the tool is after the motion, in the base frame, lowered_m how much lower than asked. Failures: OUT_OF_REACH
-        (drive nearer), GOAL_IN_COLLISION, START_IN_COLLISION or PLANNING_FAILED (clear_planning_scene, then once more),
-        EXECUTION_FAILED (the arm stopped on the way: get_current_pose), UNKNOWN_STATE, INVALID_GROUP,
-        INVALID_PARAMETERS (the message has the valid values), TRANSFORM_UNAVAILABLE, CANCELED, BUSY, TIMEOUT or
-        BRIDGE_UNAVAILABLE (outcome unknown: get_current_pose first), STOPPED (report it).
+        (drive nearer), GOAL_IN_COLLISION or START_IN_COLLISION (clear_planning_scene, then once more), PLANNING_FAILED
+        (once more: the planner tries at random), EXECUTION_FAILED (the arm stopped on the way: get_current_pose),
+        UNKNOWN_STATE, INVALID_GROUP, INVALID_PARAMETERS (the message has the valid values), TRANSFORM_UNAVAILABLE,
+        CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown: get_current_pose first), STOPPED (report it).
         """
         _check_kind(target, target_type, lower_by_m)
         chosen = check_group(group, robot)
