@@ -7,7 +7,7 @@ import pytest
 
 import quartet_moveit
 import quartet_nav2
-from quartet_robot_link import Robot
+from quartet_robot_link import GoalStatus, MotionOutcome, Robot
 
 DOWN = [1, 0, 0, 0]
 FREE = [0.6, 0.0, 0.8]
@@ -177,7 +177,9 @@ async def test_an_arm_that_is_blocked_has_failed(moveit, sim):
     result = await moveit.call("plan_cartesian_path", position=[0.7, 0.0, 0.20], min_fraction=0.5)
     assert result["error_code"] == "EXECUTION_FAILED", result
     assert not result["executed"]
+    assert "CONTROL_FAILED (protective stop: " in result["message"]
     assert "get_current_pose" in result["message"]
+    assert (await moveit.call("plan_cartesian_path", position=[0.7, 0.0, 0.75]))["ok"], "it may move again"
 
 
 # --- stopping ------------------------------------------------------------------------------------------------------
@@ -361,7 +363,25 @@ async def test_a_planner_without_time_has_failed(moveit, sim):
     result = await moveit.call("plan_and_execute", target=target, timeout=1e-6)
     assert result["error_code"] == "PLANNING_FAILED", result
     assert result["moveit_error"] == "TIMED_OUT"
-    assert "clear_planning_scene" in result["message"]
+    assert "once more" in result["message"]
     assert not result["planned"]
     assert sim.truth()["robot"]["arm"] == pytest.approx(before, abs=0.002)
     assert (await moveit.call("plan_and_execute", target=target))["ok"]
+
+
+async def test_a_way_that_moveit_finds_in_collision_is_no_motion_that_was_blocked(moveit, monkeypatch):
+    """MoveIt hands the trajectory over all the same; after EXECUTION_FAILED nobody would try again."""
+    point = {"positions": [0.0] * 6, "time_from_start": {"sec": 1, "nanosec": 0}}
+    invalid = {
+        "error_code": {"val": -2, "message": "", "source": ""},
+        "planned_trajectory": {"joint_trajectory": {"points": [point]}},
+    }
+
+    async def aborted(*_, **__):
+        return MotionOutcome(GoalStatus.ABORTED, invalid, 0.0)
+
+    monkeypatch.setattr(moveit.server, "run_goal", aborted)
+    result = await moveit.call("plan_and_execute", target={"state_name": "look_down"})
+    assert result["error_code"] == "PLANNING_FAILED", result
+    assert (result["moveit_error"], result["planned"]) == ("INVALID_MOTION_PLAN", False)
+    assert "once more" in result["message"]

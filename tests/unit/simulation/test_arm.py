@@ -8,7 +8,7 @@ import pytest
 
 from quartet_simulation.arm import kinematics
 from quartet_simulation.arm.objects import SceneObject, SceneObjects, Solid
-from quartet_simulation.arm.planning import PLANNERS
+from quartet_simulation.arm.planning import PLANNERS, STEP, motion_is_free
 from quartet_simulation.arm.summit import ARM
 from quartet_simulation.codes import MoveItCode
 from quartet_simulation.errors import InvalidCommandError, UnknownNameError
@@ -111,6 +111,39 @@ def test_planning_goes_around_what_bars_the_straight_motion(studio, hands):
     assert plan.code is MoveItCode.SUCCESS, plan.text
     assert all(not scene.in_collision(q) for q in plan.trajectory.positions)
     assert np.abs(plan.trajectory.positions[-1] - right).max() < 1e-3
+
+
+def _bar(scene, monkeypatch, start, where):
+    """Let the arm collide where its first joint is between the first two checks of a motion, and `where` holds."""
+    world = scene._world
+
+    def colliding():
+        q = world.data.qpos[world.arm_qpos]
+        return bool(start[0] + 0.3 * STEP < q[0] < start[0] + 0.7 * STEP and where(q))
+
+    monkeypatch.setattr(world, "colliding", colliding)
+    return np.asarray(start) + 20 * STEP * np.eye(6)[0]
+
+
+def test_a_trajectory_that_touches_something_between_the_checks_of_its_path_is_not_taken(open_floor, monkeypatch):
+    scene = open_floor.snapshot()
+    start = np.array(dim.LOOK_FORWARD)
+    goal = _bar(scene, monkeypatch, start, lambda q: abs(q[1] - start[1]) < 0.1)
+    assert motion_is_free(np.array([start, goal]), lambda q: not scene.in_collision(q))
+    plan = scene.plan_joints(goal, timeout=20.0, start=start)
+    assert plan.code is MoveItCode.SUCCESS, plan.text
+    times = plan.trajectory.times
+    for time in (*times, *(times[:-1] + times[1:]) / 2):
+        assert not scene.in_collision(plan.trajectory.at(time)[0])
+
+
+def test_where_every_trajectory_touches_something_the_plan_is_invalid(open_floor, monkeypatch):
+    scene = open_floor.snapshot()
+    start = np.array(dim.LOOK_FORWARD)
+    goal = _bar(scene, monkeypatch, start, lambda _: True)
+    plan = scene.plan_joints(goal, timeout=0.5, start=start)
+    assert (plan.code, plan.trajectory) == (MoveItCode.INVALID_MOTION_PLAN, None)
+    assert "touch something" in plan.text
 
 
 @pytest.mark.slow

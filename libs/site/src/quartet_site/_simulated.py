@@ -52,6 +52,8 @@ class SimulatedArm(Section):
     """Bodies of a model file that are left out with all that hangs on them, such as a second arm."""
     position_m: Position = (0.27, 0.0, 0.72)
     yaw_rad: Finite = 3.141592653589793
+    force_limit_n: Annotated[float, Field(ge=10, le=1000)] = 100.0
+    """Protective stop: a motion ends where the arm pushes harder than this."""
 
 
 class SimulatedGripper(Section):

@@ -7,6 +7,9 @@ from quartet_contracts.tools.moveit import MoveitCode
 from quartet_contracts.tools.results import CommonCode
 
 SUCCESS = 1
+INVALID_MOTION_PLAN = -2
+"""Of a planner: the timed trajectory that it found is in collision (ValidateSolution). Of an execution: the trajectory
+does not begin where the arm is. Nothing has moved."""
 
 NAMES: dict[int, str] = {
     1: "SUCCESS",
@@ -42,7 +45,6 @@ NAMES: dict[int, str] = {
 }
 
 _TOOL_CODES: dict[int, str] = {
-    -2: MoveitCode.EXECUTION_FAILED,
     -3: MoveitCode.EXECUTION_FAILED,
     -4: MoveitCode.EXECUTION_FAILED,
     -7: CommonCode.CANCELED,
@@ -54,7 +56,7 @@ _TOOL_CODES: dict[int, str] = {
 }
 
 ADVICE: dict[str, str] = {
-    MoveitCode.PLANNING_FAILED: "no collision-free way was found: clear_planning_scene, then once more",
+    MoveitCode.PLANNING_FAILED: "no collision-free way was found: once more, since the planner tries at random",
     MoveitCode.EXECUTION_FAILED: "the arm did not get there: get_current_pose, then plan again from where it is",
     MoveitCode.START_IN_COLLISION: "the arm touches something in the planning scene: clear_planning_scene, then again",
     MoveitCode.GOAL_IN_COLLISION: "the arm would touch something there: choose a higher pose; to an object to be "

@@ -132,8 +132,8 @@ def register(server: ToolServer, operations: Operations) -> None:  # noqa: C901 
     async def clear_planning_scene() -> SceneResult:
         """Make the arm's planner forget obstacles that were seen or added; what is still seen comes back.
 
-        Do this once after PLANNING_FAILED or START_IN_COLLISION: what is there no more is forgotten, but so is what is
-        there and out of the cameras' sight. What is in the gripper stays known. Failures: ROS_ERROR (MoveIt is not
+        Do this once after START_IN_COLLISION or GOAL_IN_COLLISION: what is there no more is forgotten, but so is what
+        is there and out of the cameras' sight. What is in the gripper stays known. Failures: ROS_ERROR (MoveIt is not
         running), TIMEOUT, BRIDGE_UNAVAILABLE.
         """
         await robot.link.call_service(robot.file.services.clear_octomap)

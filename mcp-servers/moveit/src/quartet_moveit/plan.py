@@ -5,7 +5,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from quartet_contracts.tools.moveit import ArmResult, MoveitCode
-from quartet_moveit.arm import arm_joints, missed, missed_joints, not_reached, run, tool_pose_or_none, verdict
+from quartet_moveit.arm import (
+    arm_joints,
+    missed,
+    missed_joints,
+    moveit_code,
+    not_reached,
+    run,
+    tool_pose_or_none,
+    verdict,
+)
+from quartet_moveit.codes import INVALID_MOTION_PLAN
 from quartet_moveit.inverse import MAX_LOWER_M, highest
 from quartet_moveit.planner import Planner
 from quartet_moveit.requests import flange_at, joint_constraints, move_goal, pose_constraints
@@ -55,10 +65,10 @@ def register(server: ToolServer, planner: Planner) -> None:
         the floor). target_type and group may be left out. Where the arm cannot be at a pose, because it is too high or
         something is above, lower_by_m lets it end up to that much straight below it, as high as it can. pose is where
         the tool is after the motion, in the base frame, lowered_m how much lower than asked. Failures: OUT_OF_REACH
-        (drive nearer), GOAL_IN_COLLISION, START_IN_COLLISION or PLANNING_FAILED (clear_planning_scene, then once more),
-        EXECUTION_FAILED (the arm stopped on the way: get_current_pose), UNKNOWN_STATE, INVALID_GROUP,
-        INVALID_PARAMETERS (the message has the valid values), TRANSFORM_UNAVAILABLE, CANCELED, BUSY, TIMEOUT or
-        BRIDGE_UNAVAILABLE (outcome unknown: get_current_pose first), STOPPED (report it).
+        (drive nearer), GOAL_IN_COLLISION or START_IN_COLLISION (clear_planning_scene, then once more), PLANNING_FAILED
+        (once more: the planner tries at random), EXECUTION_FAILED (the arm stopped on the way: get_current_pose),
+        UNKNOWN_STATE, INVALID_GROUP, INVALID_PARAMETERS (the message has the valid values), TRANSFORM_UNAVAILABLE,
+        CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown: get_current_pose first), STOPPED (report it).
         """
         _check_kind(target, target_type, lower_by_m)
         chosen = check_group(group, robot)
@@ -135,4 +145,6 @@ async def _move(
         limit_s=robot.file.arm.motion_timeout_s + planning_s,
     )
     trajectory = (outcome.values.get("planned_trajectory") or {}).get("joint_trajectory") or {}
-    return verdict(outcome, planned=bool(trajectory.get("points")))
+    # MoveIt hands over also a trajectory that it found to be in collision, and has not moved.
+    usable = moveit_code(outcome.values) != INVALID_MOTION_PLAN
+    return verdict(outcome, planned=usable and bool(trajectory.get("points")))

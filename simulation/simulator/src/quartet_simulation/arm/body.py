@@ -26,6 +26,8 @@ class ArmBody(Protocol):
     data: mujoco.MjData
     arm_qpos: np.ndarray
     """Where qpos has the arm's joints, shape (J,)."""
+    arm_dof: np.ndarray
+    """Where qvel has them, shape (J,)."""
 
     @property
     def time(self) -> float:
@@ -46,6 +48,10 @@ class ArmBody(Protocol):
 
     def arm_efforts(self) -> np.ndarray:
         """Return the joint torques of the arm [Nm], shape (J,)."""
+        ...
+
+    def unexplained_torques(self) -> np.ndarray:
+        """Return the arm's joint torques that its motion does not explain, mean of a tick [Nm], shape (J,)."""
         ...
 
     def servo_arm(self, positions: np.ndarray, velocities: np.ndarray | None = None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from quartet_simulation.arm.body import TICK, ArmBody
+from quartet_simulation.arm.contact_force import ContactForce
 from quartet_simulation.arm.trajectory import Trajectory
 from quartet_simulation.codes import MoveItCode
 from quartet_simulation.goal import Goal
@@ -21,7 +22,7 @@ class ArmDriver:
     """Keeps the arm at its position unless a trajectory runs."""
 
     def __init__(self, physics: ArmBody) -> None:
-        self._physics = physics
+        self._physics, self._contact = physics, ContactForce(physics)
         self._goal: Goal | None = None
         self._trajectory: Trajectory | None = None
         self._hold = self._offsets = np.zeros(len(physics.arm.joints))
@@ -72,6 +73,8 @@ class ArmDriver:
     def tick(self) -> None:
         """Advance control by one tick."""
         physics, goal, trajectory = self._physics, self._goal, self._trajectory
+        if goal is not None and not goal.done:
+            self._stop_when_pushing(goal)
         if self._brake is not None:
             self._slow_down()
             return
@@ -118,6 +121,19 @@ class ArmDriver:
                     MoveItCode.CONTROL_FAILED,
                     f"the arm stopped {end_error:.3f} rad from the end of its path (allowed {GOAL_TOLERANCE})",
                 )
+
+    def _stop_when_pushing(self, goal: Goal) -> None:
+        """Hold the arm and abort its goal where it pushes too hard: the protective stop of a real arm."""
+        limit = self._physics.arm.force_limit
+        if self._contact.exceeds(limit):
+            push = self._contact.newtons()
+            self.hold()
+            goal.finish(
+                "ABORTED",
+                self._physics.time,
+                MoveItCode.CONTROL_FAILED,
+                f"protective stop: the arm pushes with {push:.0f} N (allowed {limit:.0f}): something blocks it",
+            )
 
     def _slow_down(self) -> None:
         assert self._brake is not None

@@ -60,6 +60,10 @@ class ArmModel:
     """The solution (1, J) for a pose that continues from the joints that are given second, where `inverse` costs much
     more; None: `inverse` is as good."""
 
+    force_limit: float = 100.0
+    """Force at the tip of the fingers on which a motion is stopped [N]. Collision threshold of libfranka's example
+    force_control; its examples that touch nothing have 20 N."""
+
     @property
     def hand(self) -> tuple[str, ...]:
         """Bodies that move with the joints, the gripper's fingers aside."""

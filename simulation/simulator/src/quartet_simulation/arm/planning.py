@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -30,6 +30,10 @@ PLANNERS = {
 DEFAULT_PLANNER = "RRTConnect"
 STEP = 0.02
 """Largest joint step between two collision checks of a motion [rad]."""
+FINEST_STEP = STEP / 4
+"""The same after paths that touched something between two checks [rad]."""
+CORNER = 0.16
+"""How far from a corner a path is rounded [rad]."""
 ROOM = 1.3
 """The search may leave the box around start and goal by this much in every joint [rad]."""
 SLICE = 0.05
@@ -48,16 +52,16 @@ def planner_name(planner_id: str) -> str:
     return PLANNERS[plain]
 
 
-def straight(start: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """Points (N, J) from start to goal, no joint moving more than STEP between two."""
-    count = max(2, int(np.ceil(float(np.abs(goal - start).max()) / STEP)) + 1)
+def straight(start: np.ndarray, goal: np.ndarray, step: float = STEP) -> np.ndarray:
+    """Points (N, J) from start to goal, no joint moving more than `step` [rad] between two."""
+    count = max(2, int(np.ceil(float(np.abs(goal - start).max()) / step)) + 1)
     return np.linspace(start, goal, count)
 
 
-def motion_is_free(path: np.ndarray, free: Callable[[np.ndarray], bool]) -> bool:
-    """Is every point on the straight lines between the points of `path` free?"""
+def motion_is_free(path: np.ndarray, free: Callable[[np.ndarray], bool], step: float = STEP) -> bool:
+    """Is the arm free on the straight lines between the points of `path`, checked every `step` [rad]?"""
     for a, b in pairwise(path):
-        points = straight(a, b)
+        points = straight(a, b, step)
         # The middle first: a blocked motion is found sooner.
         order = np.argsort(np.abs(np.arange(len(points)) - len(points) // 2))
         if not all(free(points[i]) for i in order):
@@ -70,21 +74,20 @@ def _joints(state: Any, count: int) -> np.ndarray:
     return np.array([state[i] for i in range(count)])
 
 
-def plan(
+def search(
     arm: ArmModel,
     start: np.ndarray,
     goal: np.ndarray,
     free: Callable[[np.ndarray], bool],
     planner_id: str,
     timeout: float,
-) -> np.ndarray | None:
-    """A collision-free path (N, J) in joint space, or None when `timeout` [s of wall time] is spent.
+) -> Iterator[np.ndarray]:
+    """Yield collision-free paths (N, J) in joint space until `timeout` [s of wall time] is spent.
 
-    The straight motion is tried first; then the named planner searches, and its path is cut short.
+    The named planner searches anew for each of them, and what it finds is cut short. To ask for another one is to say
+    that the last one touches something between two checks.
     """
-    if motion_is_free(np.array([start, goal]), free):
-        return np.array([start, goal])
-    deadline = time.monotonic() + timeout
+    deadline, step = time.monotonic() + timeout, STEP
     ou.setLogLevel(ou.LOG_ERROR)
     count = len(arm.joints)
     space = ob.RealVectorStateSpace(count)
@@ -96,7 +99,6 @@ def plan(
     setup = og.SimpleSetup(space)
     setup.setStateValidityChecker(lambda state: bool(free(_joints(state, count))))
     information = setup.getSpaceInformation()
-    information.setStateValidityCheckingResolution(STEP / space.getMaximumExtent() * 2)
     setup.setPlanner(getattr(og, planner_name(planner_id))(information))
     first: Any = space.allocState()
     last: Any = space.allocState()
@@ -104,34 +106,39 @@ def plan(
         first[i], last[i] = float(start[i]), float(goal[i])
     setup.setStartAndGoalStates(first, last, 1e-4)
     while time.monotonic() < deadline:
+        information.setStateValidityCheckingResolution(step / space.getMaximumExtent() * 2)
         setup.solve(SLICE)
         if setup.haveExactSolutionPath():
             path = setup.getSolutionPath()
             points = np.array([_joints(s, count) for s in path.getStates()])
             # The planner's own checks are coarser than what a path is held to.
-            if motion_is_free(points, free):
-                return shorten(points, free)
+            if motion_is_free(points, free, step):
+                yield shorten(points, free, step)
+            # With the same checks it would find the same short cut again.
+            step = max(step / 2, FINEST_STEP)
             setup.clear()
         time.sleep(0.001)
-    return None
 
 
-def shorten(path: np.ndarray, free: Callable[[np.ndarray], bool], rounds: int = 60) -> np.ndarray:
+def shorten(path: np.ndarray, free: Callable[[np.ndarray], bool], step: float = STEP, rounds: int = 60) -> np.ndarray:
     """Random shortcuts, seeded by the path itself so that the same path gives the same result."""
     rng = np.random.default_rng(abs(int(path.sum() * 1e6)) % 2**32)
-    dense = np.vstack([straight(a, b)[:-1] for a, b in pairwise(path)] + [path[-1:]])
+    dense = np.vstack([straight(a, b, step)[:-1] for a, b in pairwise(path)] + [path[-1:]])
     for _ in range(rounds):
         if len(dense) < 4:
             break
         i, j = sorted(rng.choice(len(dense), 2, replace=False))
-        if j - i < 2 or not motion_is_free(dense[[i, j]], free):
+        if j - i < 2 or not motion_is_free(dense[[i, j]], free, step):
             continue
-        dense = np.vstack([dense[:i], straight(dense[i], dense[j]), dense[j + 1 :]])
-    return round_corners(dense, free)
+        dense = np.vstack([dense[:i], straight(dense[i], dense[j], step), dense[j + 1 :]])
+    return round_corners(dense, free, round(CORNER / step))
 
 
-def round_corners(dense: np.ndarray, free: Callable[[np.ndarray], bool], window: int = 8) -> np.ndarray:
-    """Average neighbours, so that the arm does not jerk at corners; left as it is where that would touch."""
+def round_corners(dense: np.ndarray, free: Callable[[np.ndarray], bool], window: int) -> np.ndarray:
+    """Average `window` neighbours on either side, so that the arm does not jerk at corners.
+
+    The path is left as it is where that would touch something.
+    """
     if len(dense) < 2 * window + 2:
         return dense
     kernel = np.ones(2 * window + 1) / (2 * window + 1)

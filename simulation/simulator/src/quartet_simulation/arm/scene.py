@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -108,10 +108,10 @@ class Scene:
     # --- collisions -------------------------------------------------------------------------------
     def in_collision(self, q: np.ndarray | list[float]) -> bool:
         """Return whether the arm, or what it holds, is in collision at joints `q` by more than GRAZE."""
-        self._world.slack = GRAZE
+        slack, self._world.slack = self._world.slack, GRAZE
         self._world.set_arm(np.asarray(q, dtype=float))
         result = self._world.colliding()
-        self._world.slack = 0.0
+        self._world.slack = slack
         return result
 
     def named_contacts(self, q: np.ndarray | list[float]) -> list[tuple[str, str, float]]:
@@ -204,22 +204,40 @@ class Scene:
     def _search(
         self, goals: list[np.ndarray], origin: np.ndarray, planner_id: str, timeout: float, scale: float, began: float
     ) -> Plan:
-        for goal in goals:
-            if planning.motion_is_free(np.array([origin, goal]), self._free):
-                return self._timed(np.array([origin, goal]), scale, began)
-        for i, goal in enumerate(goals):
-            left = timeout - (time.monotonic() - began)
-            share = left / (len(goals) - i)
-            path = planning.plan(self.arm, origin, goal, self._free, planner_id, share) if share > 0 else None
-            if path is not None:
-                return self._timed(path, scale, began)
+        found = 0
+        for path in self._paths(goals, origin, planner_id, timeout, began):
+            trajectory = time_path(self.arm, path, min(max(scale, 0.01), 1.0))
+            if self._valid(trajectory):
+                return Plan(MoveItCode.SUCCESS, "", trajectory, time.monotonic() - began)
+            found += 1
         spent = time.monotonic() - began
+        if found:
+            text = f"each of {found} trajectories found in {spent:.1f} s would touch something on its way"
+            return Plan(MoveItCode.INVALID_MOTION_PLAN, text, None, spent)
         code = MoveItCode.TIMED_OUT if spent >= timeout else MoveItCode.PLANNING_FAILED
         return Plan(code, f"no collision-free path found in {spent:.1f} s", None, spent)
 
-    def _timed(self, path: np.ndarray, scale: float, began: float) -> Plan:
-        trajectory = time_path(self.arm, path, min(max(scale, 0.01), 1.0))
-        return Plan(MoveItCode.SUCCESS, "", trajectory, time.monotonic() - began)
+    def _paths(
+        self, goals: list[np.ndarray], origin: np.ndarray, planner_id: str, timeout: float, began: float
+    ) -> Iterator[np.ndarray]:
+        """Yield paths (N, J) to the goals until the time is spent: the straight motions first."""
+        for goal in goals:
+            straight = np.array([origin, goal])
+            if planning.motion_is_free(straight, self._free):
+                yield straight
+        for i, goal in enumerate(goals):
+            left = timeout - (time.monotonic() - began)
+            if left > 0:
+                share = left / (len(goals) - i)
+                yield from planning.search(self.arm, origin, goal, self._free, planner_id, share)
+
+    def _valid(self, trajectory: Trajectory) -> bool:
+        """Return whether no state of a timed trajectory is in collision: it runs between the checked ones of its path.
+
+        As MoveIt's ValidateSolution, whose failure is INVALID_MOTION_PLAN; MoveIt checks the points alone, and leaves
+        it to the caller to plan again.
+        """
+        return not any(self.in_collision(q) for q in trajectory.states(planning.STEP))
 
     def cartesian(
         self,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -27,6 +29,14 @@ class Trajectory:
     def duration(self) -> float:
         """Time of the last point [s]."""
         return float(self.times[-1])
+
+    def states(self, step: float) -> Iterator[np.ndarray]:
+        """Yield joints (J,) along it: at its points, midway between them, and at most `step` [rad] apart."""
+        for i, (begin, end) in enumerate(pairwise(self.times)):
+            moves = float(np.abs(self.positions[i + 1] - self.positions[i]).max())
+            for time in np.linspace(begin, end, 2 * max(1, int(np.ceil(moves / step / 2))), endpoint=False):
+                yield self.at(float(time))[0]
+        yield self.positions[-1]
 
     def at(self, time: float) -> tuple[np.ndarray, np.ndarray]:
         """Position and velocity at `time`, by cubic Hermite interpolation, held at both ends."""

@@ -85,7 +85,7 @@ def _build(file: RobotFile, simulated: Simulated, kind: ArmKind) -> RobotBuild:
         kind=kind,
         mount=arm.position_m,
         mount_yaw=arm.yaw_rad,
-        arm=kind.at(arm.position_m, arm.yaw_rad),
+        arm=replace(kind.at(arm.position_m, arm.yaw_rad), force_limit=arm.force_limit_n),
         folded=tuple(file.arm.named_states[file.arm.transit_state]),
         pick_standoff=file.approach.standoff_m.pick,
         front_camera=_camera(simulated.cameras.front),

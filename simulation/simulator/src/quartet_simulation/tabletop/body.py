@@ -35,7 +35,7 @@ class PandaBody:
         joints = [self.model.joint(name) for name in panda.JOINTS]
         fingers = [self.model.joint(name) for name in PANDA_HAND.finger_joints]
         self.arm_qpos = np.array([joint.qposadr[0] for joint in joints])
-        self._dof = np.array([joint.dofadr[0] for joint in joints])
+        self.arm_dof = np.array([joint.dofadr[0] for joint in joints])
         self._servos = np.array([self.model.actuator(name).id for name in panda.JOINTS])
         self._finger_qpos = [joint.qposadr[0] for joint in fingers]
         self._finger_dof = [joint.dofadr[0] for joint in fingers]
@@ -67,11 +67,15 @@ class PandaBody:
 
     def arm_velocities(self) -> np.ndarray:
         """Return the joint speeds of the arm [rad/s], shape (7,)."""
-        return self.data.qvel[self._dof].copy()
+        return self.data.qvel[self.arm_dof].copy()
 
     def arm_efforts(self) -> np.ndarray:
         """Return the joint torques of the arm [Nm], shape (7,)."""
         return self.data.actuator_force[self._servos].copy()
+
+    def unexplained_torques(self) -> np.ndarray:
+        """Return the arm's joint torques that its motion does not explain, mean of a tick [Nm], shape (7,)."""
+        return self.table.unexplained_torques(self.arm_dof)
 
     def servo_arm(self, positions: np.ndarray, velocities: np.ndarray | None = None) -> None:
         """Set the set point of the position servos; velocities are fed forward so that tracking does not lag."""
