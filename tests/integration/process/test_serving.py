@@ -6,12 +6,14 @@ import json
 import os
 import signal
 import socket
+from asyncio import selector_events
 
 import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
 from quartet_process import (
     BackgroundTasks,
@@ -72,7 +74,8 @@ async def test_an_open_request_ends_before_the_server_does():
 
 
 @pytest.mark.parametrize(
-    "begin", [b"", b"GET / HTTP/1.1\r\nHost: x\r\nA: ", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n"]
+    "begin",
+    [b"GET /", b"GET / HTTP/1.1\r\nHost: x\r\nA: ", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n"],
 )
 @pytest.mark.parametrize("before", [0, 1], ids=["first", "second"])
 async def test_a_request_that_drips_is_ended(monkeypatch, begin, before):
@@ -88,7 +91,7 @@ async def test_a_request_that_drips_is_ended(monkeypatch, begin, before):
         for _ in range(before):
             writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
-        writer.write(begin or b"G" * before)
+        writer.write(begin)
         dripping = asyncio.create_task(_drip(writer))
         # Bytes that came after the end make the kernel say it with a reset.
         async with asyncio.timeout(10):
@@ -96,6 +99,62 @@ async def test_a_request_that_drips_is_ended(monkeypatch, begin, before):
                 assert await reader.read() == b""
         dripping.cancel()
         writer.close()
+
+
+@pytest.mark.parametrize("before", [0, 1], ids=["first", "second"])
+async def test_a_head_without_end_is_refused(before):
+    async with HttpServer(app("here"), listen("127.0.0.1", 0)) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(server.url.rpartition(":")[2]))
+        for _ in range(before):
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            await reader.readuntil(b"here")
+        writer.write(b"GET / HTTP/1.1\r\nA: " + b"x" * serving.MOST_HEAD_BYTES)
+        async with asyncio.timeout(10):
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 400")
+        writer.close()
+
+
+async def test_a_body_may_be_longer_than_a_head():
+    async def count(request):
+        return PlainTextResponse(str(len(await request.body())))
+
+    counting = Starlette(routes=[Route("/", count, methods=["POST"])])
+    async with (
+        HttpServer(counting, listen("127.0.0.1", 0)) as server,
+        httpx.AsyncClient(trust_env=False, timeout=30) as http,
+    ):
+        for _ in range(2):
+            said = await http.post(server.url, content=b"x" * 3 * serving.MOST_HEAD_BYTES)
+            assert said.text == str(3 * serving.MOST_HEAD_BYTES)
+
+
+async def test_head_and_body_of_an_answer_are_sent_at_once(monkeypatch):
+    written, transport = [], vars(selector_events)["_SelectorSocketTransport"]
+    write = transport.write
+
+    def note(self, data):
+        written.append(bytes(data))
+        write(self, data)
+
+    monkeypatch.setattr(transport, "write", note)
+    async with HttpServer(app("here"), listen("127.0.0.1", 0)) as server:
+        assert (await get(server.url, "/")).text == "here"
+    [answer] = [data for data in written if data.startswith(b"HTTP/1.1 200")]
+    assert answer.endswith(b"here")
+
+
+async def test_an_answer_that_nobody_reads_is_held_in_parts():
+    """What is written before the event loop goes on counts for the flow control of the connection too."""
+    parts = []
+
+    class Inner:
+        write = parts.append
+
+    transport = serving.OneWrite(Inner, asyncio.get_running_loop())
+    transport.write(b"x" * HIGH_WATER_LIMIT)
+    assert parts == []
+    transport.write(b"y")
+    assert parts == [b"x" * HIGH_WATER_LIMIT + b"y"]
 
 
 async def _drip(writer):

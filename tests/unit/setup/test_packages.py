@@ -73,7 +73,7 @@ def test_all_names_exactly_what_the_package_imports_or_defines(package: Path) ->
         (
             "quartet_process",
             PYDANTIC
-            | {"pydantic_settings", "prometheus_client", "opentelemetry", "starlette", "uvicorn"}
+            | {"pydantic_settings", "prometheus_client", "opentelemetry", "starlette", "uvicorn", "httptools"}
             | {"jwt", "cryptography"}  # The extra `signatures`.
             | {"httpx2"},  # The extra `client`.
         ),

@@ -10,7 +10,7 @@ import logging
 import socket
 from collections.abc import Generator
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, cast
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -20,7 +20,8 @@ from quartet_process.packages import defer_package
 # Its command line, with reloading and worker processes, is 3 MB.
 defer_package("uvicorn", Config="uvicorn.config")
 from uvicorn.config import Config  # noqa: E402
-from uvicorn.protocols.http.h11_impl import H11Protocol  # noqa: E402
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT  # noqa: E402
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol  # noqa: E402
 from uvicorn.server import Server  # noqa: E402
 
 log = logging.getLogger(__name__)
@@ -33,6 +34,8 @@ request for a motion is on its way."""
 MOST_CONNECTIONS = 512
 """Beyond it the connection without a running request that is open for longest is closed, first one without any request
 yet: a flood of open connections uses up files, and must not keep a stop out."""
+MOST_HEAD_BYTES = 65_536
+"""Of the lines of a request before its body."""
 REQUEST_S = 20.0
 """Wall time for the whole of a request, from its first byte or the start of its connection."""
 GRACE_S = 2
@@ -152,14 +155,18 @@ class HttpServer:
         await self.app(scope, receive, send)
 
 
-class _Protocol(H11Protocol):
+class _Protocol(HttpToolsProtocol):
     """Ends a connection whose request is not complete within REQUEST_S, and idle ones where there are too many."""
 
     _due: asyncio.TimerHandle | None = None
+    _whole = False
+    """Whether all of the last request has come, its body included."""
+    _head_bytes: int | None = 0
+    """Of the head of a request that is not complete yet; None between the heads of two requests."""
     opened_at = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(cast("asyncio.Transport", OneWrite(transport, self.loop)))
         self.opened_at = self.loop.time()
         self._watch()
         if len(self.connections) > MOST_CONNECTIONS:
@@ -183,15 +190,32 @@ class _Protocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
+        if self._head_bytes is not None:
+            # The parser keeps names and values of any length.
+            self._head_bytes += len(data)
+            if self._head_bytes > MOST_HEAD_BYTES:
+                self._head_bytes = None
+                self.send_400_response(f"The head of a request has at most {MOST_HEAD_BYTES} bytes.")
         self._watch()
+
+    def on_message_begin(self) -> None:
+        self._whole, self._head_bytes = False, 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._head_bytes = None
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._whole = True
+        super().on_message_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch()
         super().connection_lost(exc)
 
     def _watch(self) -> None:
-        # States of h11: IDLE waits for the header, SEND_BODY for the rest of the body.
-        if self.conn.their_state.__name__ not in ("IDLE", "SEND_BODY"):
+        if self._whole:
             self._unwatch()
         elif self._due is None:
             self._due = self.loop.call_later(REQUEST_S, self._give_up)
@@ -204,6 +228,42 @@ class _Protocol(H11Protocol):
     def _give_up(self) -> None:
         log.info("a request of %s was not complete within %g s", self.client, REQUEST_S)
         self.transport.close()
+
+
+class OneWrite:
+    """Transport that sends what is written in one step of the event loop at once.
+
+    uvicorn writes the head of an answer and its body one after the other. Sent apart, each costs a system call here,
+    and wakes the client.
+    """
+
+    def __init__(self, inner: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._inner, self._loop = inner, loop
+        self._held: list[bytes] = []
+        self._bytes = 0
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Send `data` when the event loop goes on, or all that is held now where it is much."""
+        if not self._held:
+            self._loop.call_soon(self._send)
+        self._held.append(bytes(data))
+        self._bytes += len(data)
+        if self._bytes > HIGH_WATER_LIMIT:
+            # The inner transport tells when it has enough.
+            self._send()
+
+    def close(self) -> None:
+        """Send what is held, and close the connection."""
+        self._send()
+        self._inner.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def _send(self) -> None:
+        if self._held:
+            held, self._held, self._bytes = b"".join(self._held), [], 0
+            self._inner.write(held)
 
 
 class _Server(Server):
