@@ -39,7 +39,9 @@ def open_client(
 
     `most_bytes` and `event_streams` are those of BoundedTransport.
     """
-    inner = httpx2.AsyncHTTPTransport(
+    from quartet_agent_runtime._one_write import OneWriteTransport
+
+    inner = OneWriteTransport(
         limits=httpx2.Limits(keepalive_expiry=IDLE_S), verify=tls_context(url.startswith("https:")), trust_env=False
     )
     return httpx2.AsyncClient(
