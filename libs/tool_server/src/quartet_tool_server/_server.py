@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -64,6 +64,14 @@ class StatelessMCP(FastMCP[Any]):
     def _state_store(self) -> Any:
         return _NoState()
 
+    def look_up_schemas(self, schema_of: Callable[[str], Mapping[str, Any] | None]) -> None:
+        """Find the input schema of a tool with `schema_of`.
+
+        Of each call over HTTP, mcp compares arguments with headers where the schema has an x-mcp-header. By default it
+        makes the caller's list of all tools for it, at 20 tools in some 20 ms. fastmcp has no setting for it either.
+        """
+        self._mcp_server.get_tool_input_schema = schema_of
+
 
 @dataclass(frozen=True)
 class ServerSpec:
@@ -116,6 +124,7 @@ class ToolServer:
         approvals = PendingApprovals(robot.file.name, [] if verifier is None else verifier.keys, policy.approval_wait_s)
         self._policy = CallPolicy(policy, approvals, names=_names_by_alias(site))
         self._tools: dict[str, ToolEntry] = {}
+        self._input_schemas: dict[str, dict[str, Any]] = {}
         authorization = CallAuthorization(
             spec.name,
             self.metrics,
@@ -125,7 +134,7 @@ class ToolServer:
             arguments=lambda tool: None if (entry := self._tools.get(tool)) is None else entry.arguments,
             reads=lambda tool: (entry := self._tools.get(tool)) is None or entry.read_only,
         )
-        self.mcp: FastMCP[Any] = StatelessMCP(
+        self.mcp = StatelessMCP(
             name=f"quartet {spec.name}",
             instructions=spec.instructions or None,
             auth=verifier,
@@ -139,6 +148,7 @@ class ToolServer:
             health=lambda: {name: state() for name, state in self.health.items()},
             measure=self.measure,
         ).add_to(self.mcp)
+        self.mcp.look_up_schemas(self._input_schemas.get)
         if upstream is not None:
             self.health["upstreams"] = upstream.connected
         spec.register(self)
@@ -197,19 +207,19 @@ class ToolServer:
             return function
         self._tools[entry.name] = entry
         self.metrics.offers(entry.name)
-        self.mcp.add_tool(
-            FunctionTool.from_function(
-                self._served(entry, run),
-                name=entry.name,
-                description=inspect.getdoc(function),
-                output_schema=entry.model.model_json_schema(),
-                annotations=ToolAnnotations(
-                    read_only_hint=read_only,
-                    destructive_hint=not read_only if destructive is None else destructive,
-                    open_world_hint=False,
-                ),
-            )
+        served = FunctionTool.from_function(
+            self._served(entry, run),
+            name=entry.name,
+            description=inspect.getdoc(function),
+            output_schema=entry.model.model_json_schema(),
+            annotations=ToolAnnotations(
+                read_only_hint=read_only,
+                destructive_hint=not read_only if destructive is None else destructive,
+                open_world_hint=False,
+            ),
         )
+        self._input_schemas[entry.name] = served.parameters
+        self.mcp.add_tool(served)
         return function
 
     async def run_goal(
