@@ -14,6 +14,8 @@ MODELS = {"litellm", "openai", "aiohttp"}
 ROBOT = {"quartet_robot_link", "quartet_tool_server", "websockets", "numpy", "mujoco"}
 UNUSED = {"opentelemetry.sdk", "psutil", "click", "watchfiles", "redis.cluster", "redis.asyncio.sentinel"}
 """What redis-py would import for metrics of its own and for clusters, and uvicorn for its command line."""
+PAGES = {"html.entities"}
+"""What prometheus_client and starlette would import for web pages."""
 LATER = {"jinja2", "jsonschema", "httpcore2"}
 """What the first request needs; it is imported while the process waits for it."""
 
@@ -28,7 +30,7 @@ def _imported(module: str) -> set[str]:
 @pytest.mark.parametrize(
     ("process", "not_needed"),
     [
-        ("quartet_pick", MCP | MODELS | ROBOT | UNUSED | LATER | {"httpx"}),
+        ("quartet_pick", MCP | MODELS | ROBOT | UNUSED | PAGES | LATER | {"httpx"}),
         ("quartet_orchestrator", MCP | MODELS | ROBOT | UNUSED | {"httpx"}),
         ("quartet_gateway", MCP | MODELS | ROBOT | {"redis", "quartet_contracts.tools", "quartet_site"}),
     ],

@@ -4,6 +4,12 @@
 tokens (extra `signatures`); they are imported by name, so that a process without a use for them does not pay for it.
 """
 
+# ruff: noqa: E402
+from quartet_process.packages import defer_package
+
+# The names of all characters, half a megabyte, for web pages: prometheus_client and starlette import them, unused here.
+defer_package("html")
+
 from quartet_process._access import cross_site_reason, is_loopback, metrics_secret, require_credential
 from quartet_process._background import BACKGROUND, BackgroundTasks
 from quartet_process._clocks import boot_time, clock_skew
