@@ -64,6 +64,89 @@ async def test_events_are_written_before_their_effect(model, memory, make_loop, 
     assert memory.events[1].event.arguments == {"x": 1}
 
 
+@pytest.fixture
+def disk(memory, monkeypatch):
+    """Disk of the journal, which keeps results for as long as `free` is not set."""
+    disk = SimpleNamespace(asked=asyncio.Event(), free=asyncio.Event(), error=None, canceled=False)
+    append = memory.append
+
+    async def slow_append(*events):
+        if events[-1].event.kind == "tool_result":
+            disk.asked.set()
+            try:
+                await disk.free.wait()
+            except asyncio.CancelledError:
+                disk.canceled = True
+                raise
+            if disk.error is not None:
+                raise disk.error
+        await append(*events)
+
+    monkeypatch.setattr(memory, "append", slow_append)
+    return disk
+
+
+async def test_a_model_reads_a_result_while_it_is_written_and_nothing_is_done_before(
+    model, memory, make_loop, talk, disk
+):
+    answered = asyncio.Event()
+
+    def next_call(_body):
+        answered.set()
+        return talk.calls(("arm__move", {"x": 2}))
+
+    model.script = [talk.calls(("arm__move", {"x": 1})), next_call, talk.report()]
+    tools = local(memory)
+    running = asyncio.create_task(make_loop(tools).run("system", "user"))
+    await answered.wait()
+    assert memory.order == ["model_turn", "tool_call", "ran"]
+    disk.free.set()
+    assert (await running).cause is Cause.REPORTED
+    assert memory.order[:7] == ["model_turn", "tool_call", "ran", "tool_result", "model_turn", "tool_call", "ran"]
+    assert memory.order[7:] == ["tool_result", "model_turn"]
+
+
+async def test_of_two_calls_the_second_waits_for_the_result_of_the_first(model, memory, make_loop, talk, disk):
+    model.script = [talk.calls(("arm__move", {"x": 1}), ("arm__move", {"x": 2})), talk.report()]
+    running = asyncio.create_task(make_loop(local(memory)).run("system", "user"))
+    await disk.asked.wait()
+    disk.free.set()
+    await running
+    kinds = ["tool_call", "ran", "tool_result"]
+    assert memory.order == ["model_turn", *kinds, *kinds, "model_turn"]
+
+
+async def test_a_result_that_cannot_be_written_ends_the_loop_before_the_next_call(model, memory, make_loop, talk, disk):
+    disk.error = OSError("the disk is full")
+    disk.free.set()
+    model.script = [talk.calls(("arm__move", {"x": 1})), talk.calls(("arm__move", {"x": 2})), talk.report()]
+    with pytest.raises(OSError, match="the disk is full"):
+        await make_loop(local(memory)).run("system", "user")
+    assert memory.order == ["model_turn", "tool_call", "ran"]
+
+
+async def test_a_loop_that_ends_by_its_limit_has_written_the_last_result(model, memory, make_loop, talk, disk):
+    model.script = [talk.calls(("arm__move", {"x": 1}))]
+    running = asyncio.create_task(make_loop(local(memory), budget=Budget(turns=1)).run("system", "user"))
+    await disk.asked.wait()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not running.done()
+    disk.free.set()
+    assert (await running).cause is Cause.BUDGET
+    assert memory.kinds() == ["model_turn", "tool_call", "tool_result"]
+
+
+async def test_nothing_is_written_for_a_loop_that_was_canceled(model, memory, make_loop, talk, disk):
+    model.script = [talk.calls(("arm__move", {"x": 1})), talk.report()]
+    running = asyncio.create_task(make_loop(local(memory)).run("system", "user"))
+    await disk.asked.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert disk.canceled
+
+
 async def test_an_answer_is_written_together_with_its_first_call_and_before_the_model_is_asked_again(
     model, memory, make_loop, talk
 ):

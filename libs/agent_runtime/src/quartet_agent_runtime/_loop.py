@@ -63,7 +63,7 @@ class Loop:
         try:
             return await self._run(system, user, recorded)
         except BaseException:
-            await self._recorder.leave_transcript()
+            await self._recorder.leave()
             raise
 
     async def _run(self, system: str, user: str, recorded: Sequence[RecordedTurn]) -> Ending:
@@ -85,6 +85,7 @@ class Loop:
                 raise
             end = Ended(Cause.TIME, self._meter.out_of_time())
         await self._recorder.write_held()
+        await self._recorder.written()
         ending = Ending(end.cause, end.reason, self.usage, end.report, self.uncertain)
         await self._recorder.end_transcript(talk.transcript(), ending.usage, ending.reason or ending.cause)
         metrics.LOOPS.labels(self._recorder.actor, ending.cause).inc()

@@ -58,21 +58,30 @@ class Recorder:
         self._images = images
         self._transcripts = transcripts
         self._held: list[JournalEvent] = []
+        self._writing: asyncio.Task[None] | None = None
+        """Writes the result of the last call, while the model reads it."""
         self._last_progress = 0.0
         self._unsaved: dict[str, Any] | None = None
         self._saver: asyncio.Task[None] | None = None
         self._saving = asyncio.Lock()
 
     async def write(self, event: Happening) -> None:
-        """Journal `event`, behind what is held; all of it is durable when this returns."""
-        held, self._held = self._held, []
-        await self._journal.append(*held, self._now(event))
+        """Journal `event`, behind what is held; all before it and itself are durable when this returns."""
+        self._held.append(self._now(event))
+        await self.write_held()
 
     async def write_held(self) -> None:
-        """Journal what is held, if anything is."""
+        """Journal what is held, if anything is, behind all that was begun to be written."""
         if self._held:
+            await self.written()
             held, self._held = self._held, []
             await self._journal.append(*held)
+
+    async def written(self) -> None:
+        """Return when the result that was begun to be written is durable; raises what has kept it from it."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            await writing
 
     def _now(self, event: Happening) -> JournalEvent:
         return JournalEvent(
@@ -118,11 +127,19 @@ class Recorder:
         )
 
     async def record_call(
-        self, call: ToolCall, make: Callable[[], Awaitable[ToolOutcome]], label: str, *, journaled: bool = False
+        self,
+        call: ToolCall,
+        make: Callable[[], Awaitable[ToolOutcome]],
+        label: str,
+        *,
+        journaled: bool = False,
+        durable: bool = True,
     ) -> CallResult:
         """Journal `call`, make it, and journal and count its outcome.
 
-        `label` is the tool's name in the metrics; `journaled`: the call is in the journal already.
+        `label` is the tool's name in the metrics; `journaled`: the call is in the journal already. Where the outcome
+        need not be `durable` when this returns, its writing has only begun: the next write waits for it, and so does
+        the next call, which is journaled before it is made. A model may be asked meanwhile; nothing may be done.
         """
         if not journaled:
             await self.called(call)
@@ -131,7 +148,17 @@ class Recorder:
         duration = time.monotonic() - began
         metrics.TOOL_CALLS.labels(self.actor, label, metrics.codes(outcome.error_code)).inc()
         metrics.TOOL_SECONDS.labels(self.actor, label).observe(duration)
-        return CallResult(outcome, await self.returned(call, outcome, duration))
+        if durable:
+            return CallResult(outcome, await self.returned(call, outcome, duration))
+        references = [await self.keep(image) for image in outcome.images]
+        event = self._now(_returned(call, outcome, duration, references))
+        self._writing = asyncio.create_task(self._begin(self._writing, event))
+        return CallResult(outcome, references)
+
+    async def _begin(self, before: "asyncio.Task[None] | None", event: JournalEvent) -> None:
+        if before is not None:
+            await before
+        await self._journal.append(event)
 
     async def called(self, call: ToolCall) -> None:
         """Journal that `call` is going to be made."""
@@ -148,18 +175,7 @@ class Recorder:
     async def returned(self, call: ToolCall, outcome: ToolOutcome, duration_s: float) -> list[str]:
         """Store the images of an outcome, journal it, and return the references of the images."""
         references = [await self.keep(image) for image in outcome.images]
-        text = truncate(json.dumps(outcome.content, ensure_ascii=False, separators=(",", ":")), MAX_RESULT_CHARS)
-        await self.write(
-            ToolReturned(
-                call_id=call.id,
-                tool=call.name[:100],
-                ok=outcome.ok,
-                error_code=outcome.error_code,
-                text=text,
-                images=references,
-                duration_s=round(duration_s, 4),
-            )
-        )
+        await self.write(_returned(call, outcome, duration_s, references))
         return references
 
     async def keep(self, image: Image) -> str:
@@ -188,13 +204,15 @@ class Recorder:
         self._unsaved = None
         async with self._saving:
             await self._transcripts.save(self.task_id, self._loop_id, self._transcript(messages, usage, ending))
-        await self.leave_transcript()
+        await self.leave()
 
-    async def leave_transcript(self) -> None:
-        """End the saving: nothing of a loop runs on after its owner has closed the store."""
-        if (saver := self._saver) is not None:
-            saver.cancel()
-            await asyncio.gather(saver, return_exceptions=True)
+    async def leave(self) -> None:
+        """End the saving and the writing: nothing of a loop runs on after its owner has closed the store."""
+        running = [task for task in (self._saver, self._writing) if task is not None]
+        self._writing = None
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
     async def _save_newest(self) -> None:
         """Save until nothing is unsaved; what cannot be saved is tried again with the next, and at the end."""
@@ -222,6 +240,19 @@ class Recorder:
             "ending": ending,
             "messages": messages,
         }
+
+
+def _returned(call: ToolCall, outcome: ToolOutcome, duration_s: float, images: list[str]) -> ToolReturned:
+    text = json.dumps(outcome.content, ensure_ascii=False, separators=(",", ":"))
+    return ToolReturned(
+        call_id=call.id,
+        tool=call.name[:100],
+        ok=outcome.ok,
+        error_code=outcome.error_code,
+        text=truncate(text, MAX_RESULT_CHARS),
+        images=images,
+        duration_s=round(duration_s, 4),
+    )
 
 
 def _text(arguments: Any) -> str:

@@ -45,9 +45,14 @@ class LiveCalls:
         return list(self._specs.values())
 
     async def make(self, call: ToolCall, *, journaled: bool = False) -> CallResult:
-        """Check, journal and make `call`, and journal its result; `journaled`: the call is in the journal already."""
+        """Check, journal and make `call`, and begin to journal its result, which is durable before the next call.
+
+        `journaled`: the call is in the journal already.
+        """
         label = call.name if call.name in self._specs else "unknown"
-        result = await self._recorder.record_call(call, lambda: self._checked(call), label, journaled=journaled)
+        result = await self._recorder.record_call(
+            call, lambda: self._checked(call), label, journaled=journaled, durable=False
+        )
         self.uncertain |= result.outcome.void
         return result
 
