@@ -21,6 +21,7 @@ PARTS = {"fastmcp-slim": "fastmcp", "mcp-types": "mcp", "pydantic-core": "pydant
 """Distributions that another one, which is what a project declares, always brings along."""
 NOT_IMPORTED = {
     "quartet-gateway": {"mcp"},  # LiteLLM imports it on its way to some providers, without declaring it.
+    "quartet-process": {"httptools"},  # uvicorn's protocol imports it, and declares it for an extra that has more.
     "quartet-sandbox": {"numpy"},  # The programs in the sandbox import it.
 }
 IMPORTED_IF_THERE = {
