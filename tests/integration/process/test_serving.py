@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import socket
-from asyncio import selector_events
 
 import httpx
 import pytest
@@ -28,6 +27,7 @@ from quartet_process import (
 )
 from quartet_process.health import Health, health_app, metrics_route
 from quartet_process.serving import HttpServer, listen
+from support.socket_writes import note_writes
 
 
 async def get(url: str, path: str) -> httpx.Response:
@@ -129,14 +129,7 @@ async def test_a_body_may_be_longer_than_a_head():
 
 
 async def test_head_and_body_of_an_answer_are_sent_at_once(monkeypatch):
-    written, transport = [], vars(selector_events)["_SelectorSocketTransport"]
-    write = transport.write
-
-    def note(self, data):
-        written.append(bytes(data))
-        write(self, data)
-
-    monkeypatch.setattr(transport, "write", note)
+    written = note_writes(monkeypatch)
     async with HttpServer(app("here"), listen("127.0.0.1", 0)) as server:
         assert (await get(server.url, "/")).text == "here"
     [answer] = [data for data in written if data.startswith(b"HTTP/1.1 200")]

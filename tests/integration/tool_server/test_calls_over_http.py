@@ -1,6 +1,5 @@
 """What a call over HTTP costs a server, beside its tool."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -9,20 +8,12 @@ from fastmcp.client.auth import BearerAuth
 
 from quartet_contracts.tools import ToolResult
 from quartet_process.serving import HttpServer, listen
-from quartet_robot_link import Robot
 from quartet_tool_server import GrantVerifier, ServerSpec, ToolServer, make_server
 
 
 @pytest.fixture(scope="module")
 def keys(make_keys):
     return make_keys()
-
-
-@pytest.fixture
-async def far(peer, robot_file) -> AsyncIterator[Robot]:
-    robot = await Robot.open(robot_file, url=peer.url, wait_s=10)
-    yield robot
-    await robot.close()
 
 
 async def test_a_call_makes_no_list_of_tools(far, site_file, tmp_path, keys, monkeypatch):

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -21,14 +20,6 @@ BEATING = LeaseOwner(fence=1, request_id="r", beats=True)
 
 def with_limits(file: RobotFile, **limits: float) -> RobotFile:
     return file.model_copy(update={"heartbeat": file.heartbeat.model_copy(update=limits)})
-
-
-@pytest.fixture
-async def far(peer, robot_file) -> AsyncIterator[Robot]:
-    """A robot behind the scripted bridge; long limits."""
-    robot = await Robot.open(robot_file, url=peer.url, wait_s=60)
-    yield robot
-    await robot.close()
 
 
 def leases(robot: Robot, owner: LeaseOwner = OWNER, **options: Any) -> MotionLeases:

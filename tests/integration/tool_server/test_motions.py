@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,6 @@ from support.grants import grant_claims
 
 OWNER = LeaseOwner(fence=1, request_id="r")
 SPIN = ("/spin", "nav2_msgs/action/Spin", {})
-
-
-@pytest.fixture
-async def far(peer, robot_file) -> AsyncIterator[Robot]:
-    """A robot behind the scripted bridge."""
-    robot = await Robot.open(robot_file, url=peer.url, wait_s=60)
-    yield robot
-    await robot.close()
 
 
 def goals(peer) -> list[str]:

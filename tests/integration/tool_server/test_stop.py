@@ -1,14 +1,13 @@
 """A server is stopped, stays stopped, and is let go by a person; a server that has started anew moves nothing."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import httpx2
 import pytest
 
 from quartet_contracts import STOP_ISSUER, GrantClaims
-from quartet_robot_link import Robot
 from quartet_safety.motion import CanceledError, FencedError, StoppedError
 from quartet_tool_server import GrantVerifier, ServerSpec, ToolServer, current_grant, make_server, run_goal
 from quartet_tool_server.errors import failure
@@ -30,13 +29,6 @@ def keys(make_keys):
 @pytest.fixture(scope="module")
 def stop_keys(make_keys):
     return make_keys()
-
-
-@pytest.fixture
-async def far(peer, robot_file) -> AsyncIterator[Robot]:
-    robot = await Robot.open(robot_file, url=peer.url, wait_s=10)
-    yield robot
-    await robot.close()
 
 
 @pytest.fixture

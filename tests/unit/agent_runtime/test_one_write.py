@@ -1,7 +1,6 @@
 """Requests whose head and body are sent at once."""
 
 import asyncio
-from asyncio import selector_events
 
 import httpcore2
 import httpx2
@@ -9,6 +8,7 @@ import pytest
 
 from quartet_agent_runtime import _one_write as one_write
 from quartet_agent_runtime._one_write import OneWriteTransport
+from support.socket_writes import note_writes
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -33,14 +33,7 @@ async def server():
 
 async def test_head_and_body_of_a_request_are_sent_at_once(server, monkeypatch):
     url, requests = server
-    written, transport = [], vars(selector_events)["_SelectorSocketTransport"]
-    write = transport.write
-
-    def note(self, data):
-        written.append(bytes(data))
-        write(self, data)
-
-    monkeypatch.setattr(transport, "write", note)
+    written = note_writes(monkeypatch)
     async with httpx2.AsyncClient(transport=OneWriteTransport(), trust_env=False) as http:
         for _ in range(2):
             assert (await http.post(url, content=b"hello")).text == "ok"

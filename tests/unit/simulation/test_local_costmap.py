@@ -54,7 +54,7 @@ def test_what_a_laser_shows_stops_a_base_whether_it_is_there_or_not(empty, hands
     def scan(*args):
         found = true_scan(*args)
         ahead = len(found["ranges"]) // 2
-        found["ranges"][ahead - 5 : ahead + 6] = 0.37
+        found["ranges"][ahead - 5 : ahead + 6] = 0.45
         return found
 
     monkeypatch.setattr(laser, "scan", scan)

@@ -91,7 +91,7 @@ class ObjectRecord:
 
 @dataclass(frozen=True)
 class PutAside:
-    """A thing that was let go, for another reason than that the task wants it there unless its report says so."""
+    """A thing that was let go. It is told at the end, unless the report has it delivered there."""
 
     name: str
     """'' where nobody could name it."""

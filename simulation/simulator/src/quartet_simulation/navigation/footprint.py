@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
@@ -55,7 +56,7 @@ class Footprint:
         self._of: tuple[np.ndarray, str | None] | None = None
         base = model.body(physics.name("base_footprint")).id
         self._of_base = [geom for geom in self._own if int(model.geom_bodyid[geom]) == base]
-        self._body_layers = self._arm_layers = self._measure(physics, self._of_base)
+        self._body_layers = self._arm_layers = self._measure(model, self._parts(physics, self._of_base))
         self.arm_box = np.zeros(3), np.zeros(3)
         """Lower and upper corner of the box around arm, gripper and what it holds, in base_footprint [m]."""
 
@@ -79,8 +80,8 @@ class Footprint:
         self._of = now, held
         body = self._body()
         geoms = [geom for geom in (*self._own, *self._geoms_of(held)) if geom not in self._of_base]
-        self._arm_layers = self._measure(body, geoms, ARM_SLACK)
         arm = self._parts(body, geoms)
+        self._arm_layers = self._measure(body.model, arm, ARM_SLACK)
         self.arm_box = np.min([part.low for part in arm], axis=0), np.max([part.high for part in arm], axis=0)
         return True
 
@@ -106,13 +107,12 @@ class Footprint:
             parts.append(_Part(geom, place, turn, middle - half, middle + half))
         return parts
 
-    def _measure(self, body: Physics, geoms: Sequence[int], slack: float = 0.0) -> _Layers:
-        parts = self._parts(body, geoms)
+    def _measure(self, model: mujoco.MjModel, parts: Sequence[_Part], slack: float = 0.0) -> _Layers:
         layers = _Layers(np.min([part.low for part in parts], axis=0), np.max([part.high for part in parts], axis=0))
         for part in parts:
             for layer, points, window in layers.around(part.low, part.high):
                 local = (points - part.place) @ part.turn
-                away = outside_of(body.model, part.geom, self._hulls[part.geom], local)
+                away = outside_of(model, part.geom, self._hulls[part.geom], local)
                 layers.nearer(layer, window, away - slack)
         return layers
 
