@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quartet_simulation.arm.driver import ArmDriver
-from quartet_simulation.arm.unexplained import UnexplainedTorques
+from quartet_simulation.arm.external_torques import ExternalTorques
 from quartet_simulation.codes import MoveItCode
 from quartet_simulation.mobile.file import load_build
 from quartet_simulation.simulation import Simulation
@@ -161,7 +161,7 @@ HINGE = """
 def test_friction_of_a_joint_is_not_felt(motor, felt):
     """At the end of its range, which pushes back with what friction leaves of the motor's torque."""
     model = mujoco.MjModel.from_xml_string(HINGE)
-    data, torques = mujoco.MjData(model), UnexplainedTorques(model)
+    data, torques = mujoco.MjData(model), ExternalTorques(model)
     data.ctrl[0] = motor
     for _ in range(500):
         torques.begin()

@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.arm.body import DAMPING_RATIO, STEPS_PER_TICK, TICK
-from quartet_simulation.arm.unexplained import UnexplainedTorques
+from quartet_simulation.arm.external_torques import ExternalTorques
 from quartet_simulation.mobile.build import SUMMIT, RobotBuild
 from quartet_simulation.names import OBJECT_GROUP, body_name, is_person, leaf_name, number_of, person_name, prefix_of
 from quartet_simulation.robot.parts import GROUP as ROBOT_GROUP
@@ -51,7 +51,7 @@ class Physics:
         self.model = make_spec(world, robots=robots, build=build).compile()
         self.data = mujoco.MjData(self.model)
         self._clock = _Clock()
-        self._unexplained = UnexplainedTorques(self.model)
+        self._external = ExternalTorques(self.model)
         self._owners = [self._owner(geom) for geom in range(self.model.ngeom)]
         self._bodies: list[int] = self.model.geom_bodyid.tolist()
         self._force = np.zeros(6)
@@ -119,10 +119,10 @@ class Physics:
 
     def tick(self) -> None:
         """10 ms of physics with the present set points."""
-        self._unexplained.begin()
+        self._external.begin()
         for _ in range(STEPS_PER_TICK):
             mujoco.mj_step(self.model, self.data)
-            self._unexplained.add(self.data)
+            self._external.add(self.data)
             if self.data.ncon:
                 self._count_contacts()
         self._clock.ticks += 1
@@ -131,7 +131,7 @@ class Physics:
         """Back to the model's rest state at time 0."""
         mujoco.mj_resetData(self.model, self.data)
         self._clock.ticks = 0
-        self._unexplained.begin()
+        self._external.begin()
         self._clock.contacts.clear()
 
     def forward(self) -> None:
@@ -250,9 +250,9 @@ class Physics:
         """Return the joint torques of the arm [Nm], shape (J,)."""
         return self.data.actuator_force[self.arm_act].copy()
 
-    def unexplained_torques(self) -> np.ndarray:
-        """Return the arm's joint torques that its motion does not explain, mean of a tick [Nm], shape (J,)."""
-        return self._unexplained.of(self.arm_dof)
+    def external_torques(self) -> np.ndarray:
+        """Return the external torques of the arm's joints, mean of a tick [Nm], shape (J,)."""
+        return self._external.of(self.arm_dof)
 
     def servo_arm(self, positions: np.ndarray, velocities: np.ndarray | None = None) -> None:
         """Set point of the position servos; velocities are fed forward so that tracking does not lag."""

@@ -50,8 +50,8 @@ class ArmBody(Protocol):
         """Return the joint torques of the arm [Nm], shape (J,)."""
         ...
 
-    def unexplained_torques(self) -> np.ndarray:
-        """Return the arm's joint torques that its motion does not explain, mean of a tick [Nm], shape (J,)."""
+    def external_torques(self) -> np.ndarray:
+        """Return the external torques of the arm's joints, mean of a tick [Nm], shape (J,)."""
         ...
 
     def servo_arm(self, positions: np.ndarray, velocities: np.ndarray | None = None) -> None:

@@ -30,7 +30,7 @@ class ContactForce:
     def exceeds(self, limit: float) -> bool:
         """Return whether the force is over a limit [N]; cheap where it is far below, as in a free motion."""
         # Damped least squares make no more of torques than this, whatever the levers are.
-        most = math.hypot(*self._body.unexplained_torques()) / (2 * DAMPING_M)
+        most = math.hypot(*self._body.external_torques()) / (2 * DAMPING_M)
         return most > limit and self.newtons() > limit
 
     def newtons(self) -> float:
@@ -39,5 +39,5 @@ class ContactForce:
         tip = body.data.xpos[tool] + body.data.xmat[tool].reshape(3, 3)[:, 2] * body.arm.tip_m
         mujoco.mj_jac(body.model, body.data, self._jacobian, None, tip, tool)
         levers = self._jacobian[:, body.arm_dof]
-        force = np.linalg.solve(levers @ levers.T + self._damping, levers @ body.unexplained_torques())
+        force = np.linalg.solve(levers @ levers.T + self._damping, levers @ body.external_torques())
         return math.hypot(*force)

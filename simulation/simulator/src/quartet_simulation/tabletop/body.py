@@ -73,9 +73,9 @@ class PandaBody:
         """Return the joint torques of the arm [Nm], shape (7,)."""
         return self.data.actuator_force[self._servos].copy()
 
-    def unexplained_torques(self) -> np.ndarray:
-        """Return the arm's joint torques that its motion does not explain, mean of a tick [Nm], shape (7,)."""
-        return self.table.unexplained_torques(self.arm_dof)
+    def external_torques(self) -> np.ndarray:
+        """Return the external torques of the arm's joints, mean of a tick [Nm], shape (7,)."""
+        return self.table.external_torques(self.arm_dof)
 
     def servo_arm(self, positions: np.ndarray, velocities: np.ndarray | None = None) -> None:
         """Set the set point of the position servos; velocities are fed forward so that tracking does not lag."""

@@ -1,4 +1,4 @@
-"""Torques of joints that the model of a robot's own motion does not explain."""
+"""External torques of joints: what the model of the robot's own motion does not explain."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 
-class UnexplainedTorques:
+class ExternalTorques:
     """The mean over the steps of a tick of what pushes on the joints beside motors, gravity and inertia.
 
     The equation of motion leaves it over: M(q) qacc + bias(q, qvel) - motors - springs and dampers. MuJoCo has it as
