@@ -54,6 +54,13 @@ def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeStack]:
         yield start
 
 
+@pytest.fixture
+def make_own_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeStack]:
+    """Starts stacks that end with the test: an idle one costs a tenth of a core."""
+    with _stacks(tmp_path_factory) as start:
+        yield start
+
+
 @pytest.fixture(scope="session")
 def wait_for_robot() -> Callable[[Stack], None]:
     """Waits until every MCP server of a stack is connected to the robot's rosbridge."""

@@ -22,12 +22,12 @@ JOINTS = {"rover": 7, "lifter": 7, "fetch": 8, "tiago": 8}
 @pytest.mark.parametrize("robot", JOINTS)
 def test_a_robot_by_file_moves_the_can(
     robot: str,
-    make_stack: Callable[..., Stack],
+    make_own_stack: Callable[..., Stack],
     truth: Callable[[Stack], dict[str, Any]],
     run: Callable[..., Any],
 ) -> None:
     have_model(robot)
-    stack = make_stack(world="home", robot=robot, seed=0)
+    stack = make_own_stack(world="home", robot=robot, seed=0)
     before = truth(stack)
     assert len(before["robot"]["arm"]) == JOINTS[robot]
     assert before["objects"]["red coke can"]["on"] == "kitchen counter"

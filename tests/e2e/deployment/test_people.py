@@ -31,11 +31,11 @@ def test_the_robot_waits_for_a_person_and_tells_when_nobody_goes(
     leaves_after: float,
     goes: bool,
     tmp_path: Path,
-    make_stack: Callable[..., Stack],
+    make_own_stack: Callable[..., Stack],
     truth: Callable[[Stack], dict[str, Any]],
     run: Callable[..., Any],
 ) -> None:
-    stack = make_stack(world=home_with_anna(tmp_path / "flat", leaves_after), seed=0, sensors="typical")
+    stack = make_own_stack(world=home_with_anna(tmp_path / "flat", leaves_after), seed=0, sensors="typical")
     before = truth(stack)
     assert in_doorway(before)
     assert before["objects"]["red coke can"]["on"] == "kitchen counter"

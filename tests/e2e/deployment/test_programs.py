@@ -28,9 +28,9 @@ def run_command(stack: Stack, environment: dict[str, str], *words: str, expect: 
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_in_the_home_a_team_works_where_the_robot_stands_and_says_what_is_elsewhere(
-    make_stack: Callable[..., Stack], truth: Callable[[Stack], dict[str, Any]], environment: dict[str, str]
+    make_own_stack: Callable[..., Stack], truth: Callable[[Stack], dict[str, Any]], environment: dict[str, str]
 ) -> None:
-    stack = make_stack(world="home", seed=0, without=("place", "ros"))
+    stack = make_own_stack(world="home", seed=0, without=("place", "ros"))
     told = run_command(stack, environment, "run", "--team", "malmm", f"pick the {CAN} up", expect=1)
     assert "no camera has shown near the arm's reach: red coke can" in told
     assert "PICK_SEG_MISSED" in told
@@ -50,9 +50,9 @@ def test_in_the_home_a_team_works_where_the_robot_stands_and_says_what_is_elsewh
 
 @pytest.mark.long
 def test_a_team_picks_the_can_up_by_programs_that_are_shown(
-    make_stack: Callable[..., Stack], truth: Callable[[Stack], dict[str, Any]], environment: dict[str, str]
+    make_own_stack: Callable[..., Stack], truth: Callable[[Stack], dict[str, Any]], environment: dict[str, str]
 ) -> None:
-    stack = make_stack(world="studio", seed=0, without=("place", "ros"))
+    stack = make_own_stack(world="studio", seed=0, without=("place", "ros"))
     run_command(stack, environment, "approach", "studio", CAN, "pick")
     before = truth(stack)["robot"]["pose"]
     told = run_command(stack, environment, "run", "--team", "malmm", f"pick the {CAN} up")

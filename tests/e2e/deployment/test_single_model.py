@@ -12,10 +12,12 @@ from quartet_deployment import Stack, project_root
 
 
 @pytest.mark.long
-def test_one_model_carries_a_thing_and_asks_before_it_grasps(make_stack: Callable[..., Stack], tmp_path: Path) -> None:
+def test_one_model_carries_a_thing_and_asks_before_it_grasps(
+    make_own_stack: Callable[..., Stack], tmp_path: Path
+) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text(asking_policy(project_root() / "deploy" / "sites" / "studio"))
-    stack = make_stack(
+    stack = make_own_stack(
         world="studio",
         architecture=Architecture.SINGLE,
         env_of={"moveit": {"QUARTET_POLICY_FILE": str(policy)}},

@@ -36,9 +36,9 @@ def run_team(environment: dict[str, str]) -> Callable[..., str]:
 
 @pytest.mark.long
 def test_a_team_picks_the_rubbish_up_and_puts_it_in_the_bin_by_programs(
-    make_stack: Callable[..., Stack], truth: Truth, run_team: Callable[[Stack, str], str]
+    make_own_stack: Callable[..., Stack], truth: Truth, run_team: Callable[[Stack, str], str]
 ) -> None:
-    stack = make_stack(world="tabletop", seed=0, without=("approach", "pick", "place", "ros"))
+    stack = make_own_stack(world="tabletop", seed=0, without=("approach", "pick", "place", "ros"))
     height = truth(stack)["objects"]["rubbish"]["position"][2]
     told = run_team(stack, "pick the rubbish up")
     after = truth(stack)
@@ -57,9 +57,9 @@ def test_a_team_picks_the_rubbish_up_and_puts_it_in_the_bin_by_programs(
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_team_works_with_the_errors_of_typical_sensors(
-    make_stack: Callable[..., Stack], truth: Truth, run_team: Callable[..., str]
+    make_own_stack: Callable[..., Stack], truth: Truth, run_team: Callable[..., str]
 ) -> None:
-    stack = make_stack(world="tabletop", sensors="typical", seed=0, without=("approach", "pick", "place", "ros"))
+    stack = make_own_stack(world="tabletop", sensors="typical", seed=0, without=("approach", "pick", "place", "ros"))
     told = run_team(stack, "put the rubbish in the bin", "sa")
     after = truth(stack)
     assert after["task"]["succeeded"], told
@@ -68,9 +68,9 @@ def test_a_team_works_with_the_errors_of_typical_sensors(
 
 @pytest.mark.long
 def test_a_team_stacks_blocks_on_a_square_that_is_drawn_on_the_table(
-    make_stack: Callable[..., Stack], truth: Truth, run_team: Callable[[Stack, str], str]
+    make_own_stack: Callable[..., Stack], truth: Truth, run_team: Callable[[Stack, str], str]
 ) -> None:
-    stack = make_stack(
+    stack = make_own_stack(
         world="tabletop", scenario="stack-blocks:0", seed=0, without=("approach", "pick", "place", "ros")
     )
     assert stack.options.example == "stack 2 red blocks on the target square"
@@ -82,13 +82,13 @@ def test_a_team_stacks_blocks_on_a_square_that_is_drawn_on_the_table(
 
 @pytest.mark.long
 def test_a_person_reads_each_program_before_it_runs_and_a_no_ends_the_task(
-    make_stack: Callable[..., Stack], truth: Truth, tmp_path: Path
+    make_own_stack: Callable[..., Stack], truth: Truth, tmp_path: Path
 ) -> None:
     """The first program runs with a person's yes; the second one, refused, moves nothing, and is not asked again."""
     site = shutil.copytree(project_root() / "deploy" / "sites" / "tabletop", tmp_path / "site")
     with (site / "policy.yaml").open("a") as policy:
         policy.write("programs: ask\n")
-    stack = make_stack(world="tabletop", site_dir=site, seed=0, without=("approach", "pick", "place", "ros"))
+    stack = make_own_stack(world="tabletop", site_dir=site, seed=0, without=("approach", "pick", "place", "ros"))
     before = truth(stack)["objects"]["rubbish"]["position"]
     asked: list[str] = []
     programs: list[SkillFinished] = []

@@ -2,13 +2,15 @@
 
 import math
 import threading
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from quartet_simulation.arm import kinematics
+from quartet_simulation.arm import kinematics, planning
 from quartet_simulation.arm.objects import SceneObject, SceneObjects, Solid
-from quartet_simulation.arm.planning import PLANNERS, STEP, motion_is_free
+from quartet_simulation.arm.planning import FINEST_STEP, PLANNERS, STEP, motion_is_free
 from quartet_simulation.arm.summit import ARM
 from quartet_simulation.codes import MoveItCode
 from quartet_simulation.errors import InvalidCommandError, UnknownNameError
@@ -133,8 +135,8 @@ def test_a_trajectory_that_touches_something_between_the_checks_of_its_path_is_n
     plan = scene.plan_joints(goal, timeout=20.0, start=start)
     assert plan.code is MoveItCode.SUCCESS, plan.text
     times = plan.trajectory.times
-    for time in (*times, *(times[:-1] + times[1:]) / 2):
-        assert not scene.in_collision(plan.trajectory.at(time)[0])
+    for moment in (*times, *(times[:-1] + times[1:]) / 2):
+        assert not scene.in_collision(plan.trajectory.at(moment)[0])
 
 
 def test_where_every_trajectory_touches_something_the_plan_is_invalid(open_floor, monkeypatch):
@@ -144,6 +146,28 @@ def test_where_every_trajectory_touches_something_the_plan_is_invalid(open_floor
     plan = scene.plan_joints(goal, timeout=0.5, start=start)
     assert (plan.code, plan.trajectory) == (MoveItCode.INVALID_MOTION_PLAN, None)
     assert "touch something" in plan.text
+
+
+def test_a_path_whose_short_cut_touches_something_is_cut_short_with_care_before_a_new_search(open_floor, monkeypatch):
+    """Another search may take all of the time that is left, and most often the short cut alone touches something."""
+    arm = open_floor.snapshot().arm
+    start = np.array(dim.LOOK_FORWARD)
+    goal = start + 20 * STEP * np.eye(6)[0]
+    spent = [0.0]
+    monkeypatch.setattr(planning, "time", SimpleNamespace(monotonic=lambda: spent[0], sleep=time.sleep))
+    # A wall in the way, with one opening to the side.
+    middle = start[0] + 10 * STEP
+
+    def free(q):
+        return abs(q[0] - middle) > 2 * STEP or q[1] > start[1] + 0.1
+
+    paths = planning.search(arm, start, goal, free, planning.DEFAULT_PLANNER, 1.0)
+    first = next(paths)
+    spent[0] = 2.0
+    careful, as_found = list(paths)
+    steps = [np.abs(np.diff(path, axis=0)).max() for path in (first, careful, as_found)]
+    assert steps[0] > FINEST_STEP + 1e-9 > max(steps[1:])
+    assert all(np.allclose(path[[0, -1]], [start, goal]) for path in (first, careful, as_found))
 
 
 @pytest.mark.slow
@@ -354,4 +378,4 @@ def test_planning_in_a_thread_does_not_hold_up_the_world(studio, hands):
         steps += 1
     worker.join()
     assert steps > 0
-    assert results[0].code in (MoveItCode.SUCCESS, MoveItCode.TIMED_OUT)
+    assert results[0].code in (MoveItCode.SUCCESS, MoveItCode.TIMED_OUT, MoveItCode.INVALID_MOTION_PLAN)

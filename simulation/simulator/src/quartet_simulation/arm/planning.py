@@ -84,8 +84,8 @@ def search(
 ) -> Iterator[np.ndarray]:
     """Yield collision-free paths (N, J) in joint space until `timeout` [s of wall time] is spent.
 
-    The named planner searches anew for each of them, and what it finds is cut short. To ask for another one is to say
-    that the last one touches something between two checks.
+    To ask for another one is to say that the last one touches something between two checks. What the named planner
+    found is cut short, then cut short with finer checks, and then taken as it is; only after those it searches anew.
     """
     deadline, step = time.monotonic() + timeout, STEP
     ou.setLogLevel(ou.LOG_ERROR)
@@ -114,7 +114,8 @@ def search(
             # The planner's own checks are coarser than what a path is held to.
             if motion_is_free(points, free, step):
                 yield shorten(points, free, step)
-            # With the same checks it would find the same short cut again.
+                yield shorten(points, free, FINEST_STEP)
+                yield shorten(points, free, FINEST_STEP, rounds=0)
             step = max(step / 2, FINEST_STEP)
             setup.clear()
         time.sleep(0.001)
@@ -142,7 +143,7 @@ def round_corners(dense: np.ndarray, free: Callable[[np.ndarray], bool], window:
     if len(dense) < 2 * window + 2:
         return dense
     kernel = np.ones(2 * window + 1) / (2 * window + 1)
-    padded = np.vstack([np.repeat(dense[:1], window, 0), dense, np.repeat(dense[-1:], window, 0)])
+    # Mirrored at its ends, so that these stay where they are.
+    padded = np.pad(dense, ((window, window), (0, 0)), mode="reflect", reflect_type="odd")
     smooth = np.column_stack([np.convolve(padded[:, j], kernel, mode="valid") for j in range(dense.shape[1])])
-    smooth[0], smooth[-1] = dense[0], dense[-1]
     return smooth if all(free(q) for q in smooth) else dense
