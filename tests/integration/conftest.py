@@ -96,15 +96,15 @@ def _start_studio() -> Callable[..., SimulatedStudio]:
 
 @pytest.fixture(scope="session")
 def studio_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedStudio]:
-    """One simulation for all of these tests."""
+    """One simulation for all of these tests: most modules ask for it."""
     studio = start_studio(tmp_path_factory.mktemp("studio") / "ready.json")
     yield studio
     studio.end()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def realtime_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedStudio]:
-    """The same in real time, for what happens while the robot moves."""
+    """The same in real time, for what happens while the robot moves. It always computes, so it ends with the module."""
     studio = start_studio(tmp_path_factory.mktemp("studio") / "ready.json", "--realtime", "--heartbeat-timeout", "20")
     yield studio
     studio.end()

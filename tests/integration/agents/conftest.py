@@ -367,7 +367,7 @@ class PublishedStage(Stage):
         return self._ready(ready)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def published_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """The small world behind the published servers."""
     stage = PublishedStage(tmp_path_factory.mktemp("published"), "studio")
@@ -377,7 +377,7 @@ def published_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]
         stage.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def studio_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """The small world, started once."""
     stage = Stage(tmp_path_factory.mktemp("studio"), "studio")

@@ -150,7 +150,7 @@ async def client(url: str) -> AsyncIterator[Rosbridge]:
         yield Rosbridge(socket)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shared_sim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimProcess]:
     process = SimProcess(tmp_path_factory.mktemp("simulation"))
     yield process

@@ -83,7 +83,7 @@ def _simulation(name: str, folder: Path, sensors: str = "clean") -> Iterator[Wor
         process.wait(60)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """The one-room world."""
     with _simulation("studio", tmp_path_factory.mktemp("perception")) as world:

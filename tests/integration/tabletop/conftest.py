@@ -13,7 +13,7 @@ from quartet_tool_server.run import with_heartbeat_timeout
 TABLETOP = Path(__file__).parents[3] / "deploy" / "sites" / "tabletop"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def tabletop_process(start_studio: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """One simulation of the table for all of these tests."""
     table = start_studio(tmp_path_factory.mktemp("tabletop") / "ready.json", "--world", "tabletop")

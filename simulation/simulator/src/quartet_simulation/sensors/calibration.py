@@ -11,7 +11,7 @@ import numpy as np
 from quartet_simulation.arm.body import ArmBody
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors.levels import CalibrationLevel
-from quartet_simulation.sensors.noise import generator
+from quartet_simulation.sensors.noise import generator, unit_noise
 
 LIMIT = 2.0
 """No error is larger than this many RMS errors: somebody would have noticed."""
@@ -106,5 +106,5 @@ class BodyState(Generic[B]):
 
 def measured_joints(physics: ArmBody, calibration: Calibration) -> np.ndarray:
     """Return the arm's joints as the encoders have them now [rad], shape (J,)."""
-    noise = generator(0, "joints", physics.time).normal(0, dim.JOINT_NOISE, len(physics.arm.joints))
-    return physics.arm_positions() + calibration.joints + noise
+    noise = unit_noise(0, "joints", physics.time, len(physics.arm.joints))
+    return physics.arm_positions() + calibration.joints + dim.JOINT_NOISE * noise

@@ -16,7 +16,7 @@ from quartet_simulation.physics import Physics
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors.calibration import Calibration, measured_joints
 from quartet_simulation.sensors.localisation import Localisation
-from quartet_simulation.sensors.noise import generator
+from quartet_simulation.sensors.noise import generator, unit_noise
 
 Transform = tuple[str, str, list[float], list[float]]
 """Parent, child, translation [m], quaternion (x, y, z, w)."""
@@ -115,16 +115,16 @@ def joint_states(physics: ArmBody, calibration: Calibration, number: int = 0) ->
 
 def measured_fingers(physics: ArmBody, calibration: Calibration, number: int = 0) -> tuple[float, float]:
     """Return the opening [m] and the force [N] as the gripper measures them; `number` is that of joint_states."""
-    noise = generator(0, "fingers", physics.time).normal(size=2) * calibration.noise
+    of_width, of_effort = (float(noise) for noise in unit_noise(0, "fingers", physics.time, 2))
     if number:
-        noise[1] = generator(number, "effort", physics.time).normal() * calibration.noise
-    opening = physics.opening() + calibration.opening + WIDTH_NOISE * float(noise[0])
-    return opening, physics.grip_force() * calibration.force + EFFORT_NOISE * float(noise[1])
+        of_effort = float(generator(number, "effort", physics.time).normal())
+    opening = physics.opening() + calibration.opening + WIDTH_NOISE * calibration.noise * of_width
+    return opening, physics.grip_force() * calibration.force + EFFORT_NOISE * calibration.noise * of_effort
 
 
 def gripper_state(physics: ArmBody, command: float, seed: int, calibration: Calibration) -> dict[str, float]:
     """Return width [m] and effort [N] as measured, position, command and its width `wanted` [m], moving 0 or 1."""
-    noise = generator(seed, "gripper", physics.time).normal(size=2)
+    noise = unit_noise(seed, "gripper", physics.time, 2)
     width = min(max(physics.opening() + calibration.opening + WIDTH_NOISE * float(noise[0]), 0.0), physics.hand.stroke)
     return {
         "width": width,
