@@ -53,7 +53,12 @@ def test_what_hangs_for_a_while_costs_time_only(deployment: SmallWorld, trouble:
 
 
 @pytest.mark.parametrize(
-    ("trouble", "moment"), [*itertools.product(VANISHED, EDGES), *zip(list(CLOCKS)[:4], itertools.cycle(EDGES))]
+    ("trouble", "moment"),
+    # `quartet bench chaos` plays each of them at both moments.
+    [
+        *zip(VANISHED, itertools.cycle(EDGES), strict=False),
+        *zip(list(CLOCKS)[:4], itertools.cycle(EDGES), strict=False),
+    ],
 )
 def test_whatever_vanishes_and_whatever_a_clock_says_the_end_is_honest(
     deployment: SmallWorld, trouble: str, moment: str
