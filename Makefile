@@ -36,7 +36,7 @@ test: setup ## Run all tests but the next three, about a quarter of an hour
 test-long: setup ## Run the tests that take long and seldom fail alone (marked `long`)
 	@# Before the tests: while .venv is synchronised, nothing can run in it. 3: the models cannot be installed here.
 	@scripts/robot-models fetch || [ $$? = 3 ]
-	@# Two workers: each has a whole deployment that computes, and what gives up after seconds would do so in three.
+	@# A worker per core: its deployment of a dozen processes fills one, and with more of them plans run out of time.
 	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -q -m long $(PYTEST_ARGS)
 
 test-containers: setup ## Build the images and test them in a real deployment (docker; as root on Debian it brings its own)

@@ -379,7 +379,7 @@ def published_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]
 
 @pytest.fixture(scope="module")
 def studio_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """The small world, started once."""
+    """The small world, started once for a module."""
     stage = Stage(tmp_path_factory.mktemp("studio"), "studio")
     try:
         yield stage

@@ -15,7 +15,7 @@ TABLETOP = Path(__file__).parents[3] / "deploy" / "sites" / "tabletop"
 
 @pytest.fixture(scope="module")
 def tabletop_process(start_studio: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """One simulation of the table for all of these tests."""
+    """One simulation of the table for the tests of a module."""
     table = start_studio(tmp_path_factory.mktemp("tabletop") / "ready.json", "--world", "tabletop")
     yield table
     table.end()

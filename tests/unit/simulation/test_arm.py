@@ -378,4 +378,4 @@ def test_planning_in_a_thread_does_not_hold_up_the_world(studio, hands):
         steps += 1
     worker.join()
     assert steps > 0
-    assert results[0].code in (MoveItCode.SUCCESS, MoveItCode.TIMED_OUT, MoveItCode.INVALID_MOTION_PLAN)
+    assert results[0].code in (MoveItCode.SUCCESS, MoveItCode.TIMED_OUT)

@@ -85,7 +85,8 @@ def search(
     """Yield collision-free paths (N, J) in joint space until `timeout` [s of wall time] is spent.
 
     To ask for another one is to say that the last one touches something between two checks. What the named planner
-    found is cut short, then cut short with finer checks, and then taken as it is; only after those it searches anew.
+    found is cut short, then cut short with finer checks, and then taken as it is, even where the time is spent by then;
+    only after those it searches anew.
     """
     deadline, step = time.monotonic() + timeout, STEP
     ou.setLogLevel(ou.LOG_ERROR)
@@ -113,8 +114,9 @@ def search(
             points = np.array([_joints(s, count) for s in path.getStates()])
             # The planner's own checks are coarser than what a path is held to.
             if motion_is_free(points, free, step):
-                yield shorten(points, free, step)
-                yield shorten(points, free, FINEST_STEP)
+                # Once where they are the same: its short cuts follow from the path.
+                for checks in dict.fromkeys((step, FINEST_STEP)):
+                    yield shorten(points, free, checks)
                 yield shorten(points, free, FINEST_STEP, rounds=0)
             step = max(step / 2, FINEST_STEP)
             setup.clear()
