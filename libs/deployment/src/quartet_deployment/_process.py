@@ -1,20 +1,22 @@
 """One process of a stack: its start, readiness, log and end."""
 
-import ctypes
 import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from quartet_deployment._fork_server import Launch, end_with_parent
+from quartet_deployment._forks import READ_AT_START, ForkedProcess, ForkServer, only_for_the_owner
 from quartet_deployment.errors import NotInstalledError, ProcessDiedError
 
 TERM_GRACE_S = 5.0
-PR_SET_PDEATHSIG = 1
+MODULE = [sys.executable, "-m"]
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,16 @@ class ProcessSpec:
     """File that the process writes when it listens; its JSON has the url."""
     ready: Callable[[], bool] | None = None
     """Called when there is no ready file; returns whether the process is ready."""
+    forked: bool = False
+    """Whether the fork server starts it, where there is one; `argv` then runs a module of this Python."""
 
 
 class ManagedProcess:
     """A running process with its log."""
 
-    def __init__(self, spec: ProcessSpec, base_env: dict[str, str], log: Path) -> None:
+    def __init__(
+        self, spec: ProcessSpec, base_env: dict[str, str], log: Path, fork_server: ForkServer | None = None
+    ) -> None:
         self.spec = spec
         self.log = log
         self.started_at = time.monotonic()
@@ -44,21 +50,15 @@ class ManagedProcess:
             spec.ready_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             spec.ready_file.unlink(missing_ok=True)
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with open(log, "ab", opener=_only_for_the_owner) as output:
+        env = {**base_env, **spec.env}
+        with open(log, "ab", opener=only_for_the_owner) as output:
             self._log_began_at = output.seek(0, os.SEEK_END)
-            try:
-                # The thread that starts it must live as long as the stack: Linux ties the death signal to it.
-                self._popen = subprocess.Popen(
-                    spec.argv,
-                    env={**base_env, **spec.env},
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                    preexec_fn=_end_with_parent,
-                )
-            except FileNotFoundError as error:
-                raise NotInstalledError(f"{spec.name} needs the program {spec.argv[0]}, which is not there") from error
+            if fork_server is not None and spec.forked and not any(name.startswith(READ_AT_START) for name in spec.env):
+                module, *arguments = spec.argv[len(MODULE) :]
+                launch: Launch = {"module": module, "arguments": arguments, "env": env}
+                self._process: ForkedProcess | subprocess.Popen[bytes] = fork_server.start(launch, output.fileno())
+            else:
+                self._process = _start(spec, env, output)
 
     @property
     def name(self) -> str:
@@ -66,12 +66,12 @@ class ManagedProcess:
 
     @property
     def pid(self) -> int:
-        return self._popen.pid
+        return self._process.pid
 
     @property
     def status(self) -> int | None:
         """Exit status, None while the process runs."""
-        return self._popen.poll()
+        return self._process.poll()
 
     def tail(self, lines: int = 15) -> str:
         """Return the last lines of its log, without those of an earlier process."""
@@ -101,14 +101,16 @@ class ManagedProcess:
 
     def signal(self, number: int) -> None:
         """Send a signal to the process and its children."""
-        if self._popen.poll() is None:
-            os.killpg(self._popen.pid, number)
+        if isinstance(self._process, ForkedProcess):
+            self._process.signal_group(number)
+        elif self._process.poll() is None:
+            os.killpg(self._process.pid, number)
 
     def kill(self) -> None:
         """Kill it at once (signal 9)."""
         self.wanted_dead = True
         self.signal(signal.SIGKILL)
-        self._popen.wait()
+        self._process.wait()
 
     def ask_to_end(self) -> None:
         self.wanted_dead = True
@@ -117,17 +119,23 @@ class ManagedProcess:
     def wait_for_end(self, deadline: float) -> None:
         """Wait for its end until the monotonic time `deadline`, then kill it."""
         try:
-            self._popen.wait(max(0.0, deadline - time.monotonic()))
+            self._process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             self.signal(signal.SIGKILL)
-            self._popen.wait()
+            self._process.wait()
 
 
-def _only_for_the_owner(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-def _end_with_parent() -> None:
-    """In the child: be terminated when the supervisor is killed, and write files that only their owner reads."""
-    os.umask(0o077)
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+def _start(spec: ProcessSpec, env: dict[str, str], output: IO[bytes]) -> subprocess.Popen[bytes]:
+    try:
+        # The thread that starts it must live as long as the stack: Linux ties the death signal to it.
+        return subprocess.Popen(
+            spec.argv,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=end_with_parent,
+        )
+    except FileNotFoundError as error:
+        raise NotInstalledError(f"{spec.name} needs the program {spec.argv[0]}, which is not there") from error

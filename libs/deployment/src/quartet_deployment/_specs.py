@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from quartet_deployment._environment import (
 )
 from quartet_deployment._options import StackOptions
 from quartet_deployment._ports import HOST, free_ports, redis_answers
-from quartet_deployment._process import ProcessSpec
+from quartet_deployment._process import MODULE, ProcessSpec
 from quartet_deployment._project import project_root
 from quartet_deployment._robots import (
     RobotAt,
@@ -129,9 +128,10 @@ def specs(options: StackOptions, at: Addresses, secrets: SecretsFolder) -> list[
         built.append(
             ProcessSpec(
                 name=name,
-                argv=[sys.executable, "-m", module],
+                argv=[*MODULE, module],
                 env={**env, **options.env, **options.env_of.get(name, {})},
                 ready_file=_ready_file(options, name),
+                forked=True,
             )
         )
     built = [spec for spec in built if spec.name not in options.without]
@@ -280,7 +280,8 @@ def _simulation(options: StackOptions, at: Addresses, secrets: SecretsFolder, ho
     ready = _ready_file(options, name)
     robots = [robot for robot in at.robots if robot.home == home]
     argv = [
-        *(sys.executable, "-m", "quartet_simulation"),
+        *MODULE,
+        "quartet_simulation",
         *("--world", options.world),
         *(("--scenario", options.scenario) if options.scenario is not None else ()),
         *("--seed", str(options.seed + home)),

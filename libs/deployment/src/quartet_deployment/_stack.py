@@ -15,11 +15,12 @@ import psutil
 
 from quartet_bus.access import ADMIN
 from quartet_deployment._environment import public_environment
+from quartet_deployment._forks import ForkServer
 from quartet_deployment._grants import sign_grant
 from quartet_deployment._options import StackOptions
 from quartet_deployment._orchestrator_client import OrchestratorClient
 from quartet_deployment._ports import hold_ports, require_free
-from quartet_deployment._process import TERM_GRACE_S, ManagedProcess
+from quartet_deployment._process import TERM_GRACE_S, ManagedProcess, ProcessSpec
 from quartet_deployment._project import project_root
 from quartet_deployment._robots import metrics
 from quartet_deployment._secrets.folder import ADMIN_FILE, SecretsFolder
@@ -47,6 +48,8 @@ class Stack:
         """The keys and tokens of its processes."""
         self._at: Addresses = choose_addresses(options)
         self._processes: dict[str, ManagedProcess] = {}
+        self._fork_servers: list[ForkServer] = []
+        """The one in use last; those before have died."""
         self._lock: IO[str] | None = None
         self._ports = contextlib.ExitStack()
 
@@ -154,10 +157,10 @@ class Stack:
         try:
             self._ports = hold_ports(self._at.ports.values())
             self.secrets.init()
-            base = public_environment()
+            # First, and Redis and the simulation next: they start while it imports.
+            self._fork_server()
             for spec in specs(self.options, self._at, self.secrets):
-                log = self.log_dir / f"{spec.name}.log"
-                self._processes[spec.name] = ManagedProcess(spec, base, log)
+                self._processes[spec.name] = self._started(spec)
             self._wait_until_ready(list(self._processes.values()))
         except BaseException:
             self.stop()
@@ -182,6 +185,9 @@ class Stack:
             # Last, so that the others can still record how they ended.
             redis.ask_to_end()
             redis.wait_for_end(time.monotonic() + TERM_GRACE_S)
+        for server in self._fork_servers:
+            server.end()
+        self._fork_servers.clear()
         self._processes.clear()
         self._ports.close()
         remove_description(self.options.state_dir)
@@ -204,15 +210,14 @@ class Stack:
             for name in some:
                 old = self._process(name)
                 spec = replace(old.spec, env={**old.spec.env, **env})
-                self._processes[name] = ManagedProcess(spec, public_environment(), old.log)
+                self._processes[name] = self._started(spec)
             self._wait_until_ready([self._processes[name] for name in some])
 
     def replicate(self, name: str) -> tuple[str, str]:
         """Start one more replica of a process at a port of its own and return its name and address."""
         number = next(n for n in itertools.count(2) if f"{name}-{n}" not in self._processes)
         spec = replica(self.options, self._process(name).spec, number)
-        new = ManagedProcess(spec, public_environment(), self.log_dir / f"{spec.name}.log")
-        self._processes[spec.name] = new
+        self._processes[spec.name] = new = self._started(spec)
         self._wait_until_ready([new])
         return spec.name, str(new.ready_content()["url"])
 
@@ -226,7 +231,7 @@ class Stack:
     def died(self) -> list[ProcessDiedError]:
         """Return an error for each process that ended without being asked to."""
         found: list[ProcessDiedError] = []
-        for process in self._processes.values():
+        for process in (*self._fork_servers[-1:], *self._processes.values()):
             try:
                 process.raise_if_dead()
             except ProcessDiedError as error:
@@ -252,6 +257,15 @@ class Stack:
 
     def pids(self) -> dict[str, int]:
         return {name: process.pid for name, process in self._processes.items()}
+
+    def _fork_server(self) -> ForkServer:
+        """Return the fork server, a new one if there is none that runs."""
+        if not self._fork_servers or self._fork_servers[-1].is_dead:
+            self._fork_servers.append(ForkServer(public_environment(), self.log_dir / "fork_server.log"))
+        return self._fork_servers[-1]
+
+    def _started(self, spec: ProcessSpec) -> ManagedProcess:
+        return ManagedProcess(spec, public_environment(), self.log_dir / f"{spec.name}.log", self._fork_server())
 
     def _process(self, name: str) -> ManagedProcess:
         try:

@@ -1,0 +1,157 @@
+"""Process that imports once what most processes of a stack import, and forks each of them.
+
+Started by the supervisor as `python -m quartet_deployment._fork_server FD`, with FD one end of a socket of whole
+messages (SOCK_SEQPACKET), JSON each:
+
+- {"start": true} with two file descriptors: where the new process writes its output, and a pipe with its Launch. The
+  answer is {"started": pid}.
+- {"signal": number, "to": pid} for a process and its children. Without an answer.
+- {"ended": pid, "status": number} is sent when a process has ended, the status as subprocess.Popen has it.
+
+It ends when the supervisor closes the socket. It never reads a Launch, so it holds no key that one process could find
+in the memory that it got from here.
+"""
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import sys
+from types import FrameType
+from typing import Any, TypedDict, cast
+
+from setproctitle import setproctitle
+
+PRELOADED = (
+    "cryptography.hazmat.primitives.asymmetric.ed25519",
+    "fastmcp",
+    "httpx2",
+    "jwt",
+    "mcp.client.streamable_http",
+    "mcp.server.streamable_http_manager",
+    "opentelemetry.trace",
+    "prometheus_client",
+    "pydantic_settings",
+    "redis.asyncio",
+    "starlette.applications",
+    "uvicorn",
+    "yaml",
+)
+"""Third-party modules that many processes import and that take long. Of our own
+only what this package imports, which every process does: others register metrics when they are imported, and a process
+that does not use them would show them."""
+LARGEST_MESSAGE = 4096
+PR_SET_PDEATHSIG = 1
+
+
+class Launch(TypedDict):
+    """What a new process is to be."""
+
+    module: str
+    """Run as `python -m` runs it."""
+    arguments: list[str]
+    env: dict[str, str]
+    """Its whole environment."""
+
+
+def end_with_parent() -> None:
+    """In a new process: be terminated when the parent is killed, and write files that only their owner reads."""
+    os.umask(0o077)
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def main() -> None:
+    """Serve the supervisor until it closes the socket; in a forked process, run its module."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    for name in PRELOADED:
+        importlib.import_module(name)
+    # So that a collection in one process does not write to, and so copy, the pages that all share.
+    gc.collect()
+    gc.freeze()
+    launch = _serve(control)
+    if launch is not None:
+        sys.argv = [launch["module"], *launch["arguments"]]
+        runpy.run_module(launch["module"], run_name="__main__", alter_sys=True)
+
+
+def _serve(control: socket.socket) -> Launch | None:
+    """Serve; returns None at the end, and in each forked process its Launch."""
+    children: set[int] = set()
+    ended, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    # A handler, whatever it does: without one no signal writes to the pipe.
+    signal.signal(signal.SIGCHLD, _nothing)
+    while True:
+        ready, _, _ = select.select([control, ended], [], [])
+        if ended in ready:
+            os.read(ended, LARGEST_MESSAGE)
+            _tell_ended(control, children)
+        if control not in ready:
+            continue
+        message, files, _, _ = socket.recv_fds(control, LARGEST_MESSAGE, 2)
+        if not message:
+            return None
+        wanted = cast("dict[str, Any]", json.loads(message))
+        if "signal" in wanted:
+            # Only while it has not been waited for: afterwards another process may have its number.
+            if wanted["to"] in children:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(wanted["to"], wanted["signal"])
+            continue
+        server = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for unused in (ended, wake):
+                os.close(unused)
+            control.close()
+            output, launch = files
+            return _become(output, launch, server)
+        for given in files:
+            os.close(given)
+        children.add(pid)
+        control.send(json.dumps({"started": pid}).encode())
+
+
+def _nothing(number: int, frame: FrameType | None) -> None:
+    pass
+
+
+def _tell_ended(control: socket.socket, children: set[int]) -> None:
+    for pid in sorted(children):
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            children.remove(pid)
+            # The supervisor is gone when nobody reads; the next read of the socket says so.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                control.send(json.dumps({"ended": pid, "status": os.waitstatus_to_exitcode(status)}).encode())
+
+
+def _become(output: int, pipe: int, server: int) -> Launch:
+    """Make the forked process what its Launch says, up to running its module."""
+    os.setsid()
+    end_with_parent()
+    if os.getppid() != server:
+        os._exit(1)
+    for stream in (1, 2):
+        os.dup2(output, stream)
+    os.close(output)
+    with open(pipe, encoding="utf-8") as file:
+        launch = cast("Launch", json.load(file))
+    # Before the environment is another: it looks for the command line next to that of the start.
+    setproctitle(" ".join([sys.executable, "-m", launch["module"], *launch["arguments"]]))
+    os.environ.clear()
+    os.environ.update(launch["env"])
+    return launch
+
+
+if __name__ == "__main__":
+    main()
