@@ -189,6 +189,18 @@ def test_a_wrong_object_goes_to_the_floor_and_nowhere_else():
     assert story.then(approach()).then(pick()).refusal(DROP) is None
 
 
+def test_an_object_for_which_another_was_picked_twice_is_given_up():
+    story = Story()
+    for _ in range(2):
+        assert story.then(approach()).refusal(pick()) is None
+        story.then(pick(), "PICK_WRONG_OBJECT")
+        assert story.refusal(place("red coke can", "floor")) is None, "what is held may be put down"
+        story.then(place("red coke can", "floor"))
+    assert story.refuses(approach(), "another thing was picked for 'red coke can' 2 times", "give the object up")
+    assert story.refuses(pick(), "another thing was picked for 'red coke can' 2 times")
+    assert story.refusal(approach("blue mug")) is None
+
+
 def test_what_was_in_the_gripper_may_be_placed_or_freed():
     story = Story().then(approach()).then(pick(), "PICK_HOLDING_ALREADY")
     assert story.refusal(DROP) is None

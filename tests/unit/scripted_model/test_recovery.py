@@ -182,6 +182,15 @@ def test_a_wrong_object_goes_to_the_floor_and_the_right_one_is_approached(carry,
     assert report["success"] is True
 
 
+def test_a_second_wrong_object_is_put_down_and_no_third_is_picked(carry, agents):
+    agents.fail("pick", *["PICK_WRONG_OBJECT"] * 3, held_object_height_m=0.2)
+    calls, report = carry()
+    freed = "place held object -> floor"
+    assert calls == [TO_MUG, PICK, freed, TO_MUG, PICK, freed]
+    assert report["success"] is False
+    assert report["objects"][0]["error_code"] == "PICK_WRONG_OBJECT"
+
+
 def test_something_else_in_the_gripper_goes_to_the_floor_first(carry, agents):
     agents.fail("pick", "PICK_HOLDING_ALREADY", reason="The gripper already holds something else.")
     calls, report = carry()

@@ -56,6 +56,8 @@ class ObjectRecord:
     failed_picks: int = 0
     failed_approaches: int = 0
     drop_failures_in_a_row: int = 0
+    wrong_picks: int = 0
+    """Times that another thing was picked for it."""
     plan_failures: int = 0
     """PICK_PLAN_FAILED in a row from the same standpoint."""
     needs_approach: bool = False
@@ -298,6 +300,7 @@ class TaskFacts:
             if not (code == PickCode.PICK_HOLDING_ALREADY and self.gripper is GripperContent.OBJECT):
                 self.gripper, self.held = GripperContent.SOMETHING, ""
             self.pick_failed = code if code == PickCode.PICK_WRONG_OBJECT else ""
+            record.wrong_picks += code == PickCode.PICK_WRONG_OBJECT
             return
         record.needs_approach = code in {
             PickCode.PICK_SEG_MISSED,

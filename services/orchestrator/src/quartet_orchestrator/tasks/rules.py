@@ -21,6 +21,8 @@ from quartet_site import normalise
 
 MAX_CYCLES = 2
 """Full approach-pick-approach-place cycles for each object."""
+MAX_WRONG_PICKS = 2
+"""Times that another thing may be picked for an object: it stays near, put aside, and may mislead perception again."""
 MAX_FAILED_PICKS = 6
 """For each object: every cycle may have a failed attempt, a second plan and a wrong object that is put down."""
 SPARE_APPROACHES = 4
@@ -182,7 +184,14 @@ class CallRules:
 
     def _cycles(self, object_name: str) -> str | None:
         record = self._facts.objects.get(self._facts.names.thing(object_name))
-        if record is not None and record.picks >= MAX_CYCLES and self._facts.held != record.name:
+        if record is None:
+            return None
+        if record.wrong_picks >= MAX_WRONG_PICKS:
+            return (
+                f"another thing was picked for '{record.name}' {record.wrong_picks} times: put down what is held, give "
+                "the object up, go on with the next one, or report"
+            )
+        if record.picks >= MAX_CYCLES and self._facts.held != record.name:
             return (
                 f"'{record.name}' had {record.picks} full cycles, the limit is {MAX_CYCLES}: give it up, "
                 "go on with the next object, or report"

@@ -199,6 +199,11 @@ class Carrier:
     def _free_and_return(self, job: Job, result: Result) -> Generator[Turn, Result, None]:
         """Put down what the gripper holds, and stand before the object again where that is needed."""
         moved = yield from self._free_gripper(job, _what_it_holds(result))
+        if result.code == "PICK_WRONG_OBJECT":
+            job.mistaken += 1
+            if job.mistaken == 2:
+                # It was put aside and is taken for the object again, or there are more that look so.
+                raise StageFailedError("pick", result)
         if moved or result.code == "PICK_WRONG_OBJECT":
             yield from self._stand_before(job)
 
