@@ -134,6 +134,12 @@ def test_what_a_process_started_ends_with_it(start: Start) -> None:
     wait_until(lambda: gone(child))
 
 
+def test_a_long_environment_is_given_whole(start: Start) -> None:
+    # Longer than a pipe or a message takes.
+    process = start("import os; print(len(os.environ['QUARTET_ROBOTS']))", QUARTET_ROBOTS="x" * 1_000_000)
+    assert ended(process) == "1000000\n"
+
+
 def test_a_signal_after_the_end_reaches_nobody(start: Start, shared: ForkServer) -> None:
     first, other = start("pass"), start("import time; time.sleep(60)")
     ended(first)
@@ -213,6 +219,16 @@ def test_a_fork_server_that_cannot_start_says_why(modules: Path, tmp_path: Path)
     with pytest.raises(ProcessDiedError, match=r"(?s)the fork server exited with status 1.*this one is broken"):
         start("pass")
     server.end()
+
+
+def test_a_fork_server_that_hangs_is_killed_at_the_end(
+    modules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quartet_deployment._forks.END_GRACE_S", 0.1)
+    server = started(modules, tmp_path)
+    os.kill(server.pid, signal.SIGSTOP)
+    server.end()
+    assert gone(server.pid)
 
 
 def test_nothing_is_left_when_the_supervisor_is_killed(modules: Path, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 Started by the supervisor as `python -m quartet_deployment._fork_server FD`, with FD one end of a socket of whole
 messages (SOCK_SEQPACKET), JSON each:
 
-- {"start": true} with two file descriptors: where the new process writes its output, and a pipe with its Launch. The
+- {"start": true} with two file descriptors: where the new process writes its output, and a file with its Launch. The
   answer is {"started": pid}.
 - {"signal": number, "to": pid} for a process and its children. Without an answer.
 - {"ended": pid, "status": number} is sent when a process has ended, the status as subprocess.Popen has it.
@@ -113,8 +113,8 @@ def _serve(control: socket.socket) -> Launch | None:
             for unused in (ended, wake):
                 os.close(unused)
             control.close()
-            output, launch = files
-            return _become(output, launch, server)
+            output, launch_file = files
+            return _become(output, launch_file, server)
         for given in files:
             os.close(given)
         children.add(pid)
@@ -135,7 +135,7 @@ def _tell_ended(control: socket.socket, children: set[int]) -> None:
                 control.send(json.dumps({"ended": pid, "status": os.waitstatus_to_exitcode(status)}).encode())
 
 
-def _become(output: int, pipe: int, server: int) -> Launch:
+def _become(output: int, launch_file: int, server: int) -> Launch:
     """Make the forked process what its Launch says, up to running its module."""
     os.setsid()
     end_with_parent()
@@ -144,7 +144,7 @@ def _become(output: int, pipe: int, server: int) -> Launch:
     for stream in (1, 2):
         os.dup2(output, stream)
     os.close(output)
-    with open(pipe, encoding="utf-8") as file:
+    with open(launch_file, encoding="utf-8") as file:
         launch = cast("Launch", json.load(file))
     # Before the environment is another: it looks for the command line next to that of the start.
     setproctitle(" ".join([sys.executable, "-m", launch["module"], *launch["arguments"]]))

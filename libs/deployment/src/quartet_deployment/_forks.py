@@ -21,6 +21,7 @@ from quartet_deployment.errors import ProcessDiedError
 
 READ_AT_START = ("PYTHON", "LD_", "MALLOC_", "GLIBC_")
 """How the names of variables begin that a program reads when it starts; a forked process reads them too late."""
+END_GRACE_S = 5.0
 LONGEST_WAIT_S = 0.05
 """Between two looks for what another thread has read [s]."""
 
@@ -60,24 +61,14 @@ class ForkServer:
 
         Raises ProcessDiedError if the fork server is gone.
         """
-        reader, writer = os.pipe()
-        with self._lock:
-            try:
-                socket.send_fds(self._socket, [b'{"start": true}'], [output, reader])
-                os.close(reader)
-                reader = -1
-                with open(writer, "w", encoding="utf-8") as file:
-                    writer = -1
-                    json.dump(launch, file)
+        with open(os.memfd_create("launch"), "w", encoding="utf-8") as file:
+            json.dump(launch, file)
+            file.seek(0)
+            with self._lock, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                socket.send_fds(self._socket, [b'{"start": true}'], [output, file.fileno()])
                 while (answer := self._receive(None)) is not None:
                     if "started" in answer:
                         return ForkedProcess(self, int(answer["started"]), launch["module"])
-            except (BrokenPipeError, ConnectionResetError):
-                pass
-            finally:
-                for mine in (reader, writer):
-                    if mine >= 0:
-                        os.close(mine)
         raise self._died()
 
     @property
@@ -92,7 +83,11 @@ class ForkServer:
     def end(self) -> None:
         """Let it end, after its processes."""
         self._socket.close()
-        self._popen.wait()
+        try:
+            self._popen.wait(END_GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._popen.kill()
+            self._popen.wait()
 
     def status(self, pid: int) -> int | None:
         """Return the exit status of a process that it started, None while that runs."""
@@ -116,7 +111,7 @@ class ForkServer:
         with self._lock:
             try:
                 self._socket.send(json.dumps({"signal": number, "to": pid}).encode())
-            except (BrokenPipeError, ConnectionResetError, OSError):
+            except OSError:
                 if _runs(pid):
                     os.killpg(pid, number)
 
