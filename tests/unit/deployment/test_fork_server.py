@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from quartet_deployment import ProcessDiedError, Stack, StackOptions
+from quartet_deployment import ProcessDiedError, Stack, StackError, StackOptions
 from quartet_deployment._forks import ForkServer
 from quartet_deployment._process import MODULE, ManagedProcess, ProcessSpec
 from quartet_deployment._specs import MODULES
@@ -140,13 +140,57 @@ def test_a_long_environment_is_given_whole(start: Start) -> None:
     assert ended(process) == "1000000\n"
 
 
-def test_a_signal_after_the_end_reaches_nobody(start: Start, shared: ForkServer) -> None:
-    first, other = start("pass"), start("import time; time.sleep(60)")
-    ended(first)
-    first.signal(signal.SIGKILL)
-    assert ended(start("print('still serving')")) == "still serving\n"
-    assert other.status is None
-    shared.raise_if_dead()
+def test_a_process_can_be_killed_right_after_its_start(start: Start) -> None:
+    for _ in range(50):
+        process = start("import time; time.sleep(60)")
+        process.kill()
+        assert process.status == -signal.SIGKILL
+
+
+def test_a_signal_reaches_no_process_of_others(start: Start, shared: ForkServer) -> None:
+    with subprocess.Popen(["/bin/sleep", "60"], start_new_session=True) as other:
+        shared.signal(other.pid, signal.SIGKILL)
+        assert ended(start("print('still serving')")) == "still serving\n"
+        assert other.poll() is None
+        other.kill()
+
+
+def test_each_process_gets_the_environment_that_is_its_own(start: Start) -> None:
+    code = "import os; print(os.environ['QUARTET_SECRETS_DIR'], len(os.environ))"
+    processes = {name: start(code, QUARTET_SECRETS_DIR=name) for name in ("approach", "pick", "place")}
+    assert {name: ended(process) for name, process in processes.items()} == {name: f"{name} 1\n" for name in processes}
+
+
+def test_a_fork_that_fails_is_told_and_ends_nothing_else(server: ForkServer, modules: Path, tmp_path: Path) -> None:
+    starts = starting(server, modules, tmp_path)
+    start = next(starts)
+    first = start("print('on', flush=True); import time; time.sleep(60)")
+    wait_until(lambda: "on" in first.tail())
+    # Fewer descriptors than a start hands over: the kernel drops those that do not fit.
+    soft, hard = psutil.Process(server.pid).rlimit(psutil.RLIMIT_NOFILE)
+    open_now = psutil.Process(server.pid).num_fds()
+    psutil.Process(server.pid).rlimit(psutil.RLIMIT_NOFILE, (open_now, hard))
+    with pytest.raises(StackError, match=r"module_\w+ cannot be started: "):
+        start("pass")
+    psutil.Process(server.pid).rlimit(psutil.RLIMIT_NOFILE, (soft, hard))
+    assert ended(start("print('again')")) == "again\n"
+    assert first.status is None
+    assert [*starts] == []
+
+
+def test_the_signal_to_a_stopped_process_is_sent_again_when_the_fork_server_is_dead(
+    server: ForkServer, modules: Path, tmp_path: Path
+) -> None:
+    starts = starting(server, modules, tmp_path)
+    process = next(starts)("print('on', flush=True); import time; time.sleep(60)")
+    wait_until(lambda: "on" in process.tail())
+    os.kill(process.pid, signal.SIGSTOP)
+    os.kill(server.pid, signal.SIGSTOP)
+    process.signal(signal.SIGKILL)
+    os.kill(server.pid, signal.SIGKILL)
+    process.kill()
+    assert gone(process.pid)
+    assert [*starts] == []
 
 
 def test_only_the_owner_reads_what_a_process_writes(start: Start, tmp_path: Path) -> None:

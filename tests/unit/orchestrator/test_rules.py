@@ -122,6 +122,13 @@ def test_a_whole_delivery_is_allowed():
     assert story.refusal(approach("blue mug")) is None
 
 
+def test_two_mistakes_with_a_right_pick_between_them_do_not_count_together():
+    story = Story().then(approach()).then(pick(), "PICK_WRONG_OBJECT").then(place("red coke can", "floor"))
+    story.then(approach()).then(pick()).then(DROP).then(place())
+    story.then(approach()).then(pick(), "PICK_WRONG_OBJECT").then(place("red coke can", "floor"))
+    assert story.refusal(approach()) is None
+
+
 @pytest.mark.parametrize(
     "code", [c for c in PickCode if c not in {"NONE", "PICK_WRONG_OBJECT", "PICK_HOLDING_ALREADY"}]
 )

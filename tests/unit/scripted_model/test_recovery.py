@@ -191,6 +191,14 @@ def test_a_second_wrong_object_is_put_down_and_no_third_is_picked(carry, agents)
     assert report["objects"][0]["error_code"] == "PICK_WRONG_OBJECT"
 
 
+def test_a_second_wrong_object_is_put_down_also_after_something_else(carry, agents):
+    agents.fail("pick", "PICK_HOLDING_ALREADY", "PICK_WRONG_OBJECT", "PICK_WRONG_OBJECT", held_object_height_m=0.2)
+    calls, report = carry()
+    assert calls[-2:] == [PICK, "place held object -> floor"]
+    assert calls.count(PICK) == 3
+    assert report["success"] is False
+
+
 def test_something_else_in_the_gripper_goes_to_the_floor_first(carry, agents):
     agents.fail("pick", "PICK_HOLDING_ALREADY", reason="The gripper already holds something else.")
     calls, report = carry()

@@ -4,7 +4,7 @@ Started by the supervisor as `python -m quartet_deployment._fork_server FD`, wit
 messages (SOCK_SEQPACKET), JSON each:
 
 - {"start": true} with two file descriptors: where the new process writes its output, and a file with its Launch. The
-  answer is {"started": pid}.
+  answer is {"started": pid}, or {"failed": reason}.
 - {"signal": number, "to": pid} for a process and its children. Without an answer.
 - {"ended": pid, "status": number} is sent when a process has ended, the status as subprocess.Popen has it.
 
@@ -23,6 +23,7 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Iterable
 from types import FrameType
 from typing import Any, TypedDict, cast
 
@@ -102,23 +103,25 @@ def _serve(control: socket.socket) -> Launch | None:
         if "signal" in wanted:
             # Only while it has not been waited for: afterwards another process may have its number.
             if wanted["to"] in children:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(wanted["to"], wanted["signal"])
+                _signal(wanted["to"], wanted["signal"])
             continue
         server = os.getpid()
-        pid = os.fork()
+        try:
+            output, launch_file = files
+            pid = os.fork()
+        except (OSError, ValueError) as error:
+            _close(files)
+            _tell(control, {"failed": str(error)})
+            continue
         if pid == 0:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for unused in (ended, wake):
-                os.close(unused)
+            _close((ended, wake))
             control.close()
-            output, launch_file = files
             return _become(output, launch_file, server)
-        for given in files:
-            os.close(given)
+        _close(files)
         children.add(pid)
-        control.send(json.dumps({"started": pid}).encode())
+        _tell(control, {"started": pid})
 
 
 def _nothing(number: int, frame: FrameType | None) -> None:
@@ -130,9 +133,27 @@ def _tell_ended(control: socket.socket, children: set[int]) -> None:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             children.remove(pid)
-            # The supervisor is gone when nobody reads; the next read of the socket says so.
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                control.send(json.dumps({"ended": pid, "status": os.waitstatus_to_exitcode(status)}).encode())
+            _tell(control, {"ended": pid, "status": os.waitstatus_to_exitcode(status)})
+
+
+def _tell(control: socket.socket, message: dict[str, Any]) -> None:
+    # The supervisor is gone when nobody reads; the next read of the socket says so.
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        control.send(json.dumps(message).encode())
+
+
+def _signal(pid: int, number: int) -> None:
+    """Send a signal to a process that runs, and to its children."""
+    try:
+        os.killpg(pid, number)
+    except ProcessLookupError:
+        # It has not come to making its group, and has no children.
+        os.kill(pid, number)
+
+
+def _close(files: Iterable[int]) -> None:
+    for file in files:
+        os.close(file)
 
 
 def _become(output: int, launch_file: int, server: int) -> Launch:

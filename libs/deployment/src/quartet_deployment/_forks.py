@@ -17,10 +17,13 @@ from typing import Any
 import psutil
 
 from quartet_deployment._fork_server import LARGEST_MESSAGE, Launch, end_with_parent
-from quartet_deployment.errors import ProcessDiedError
+from quartet_deployment.errors import ProcessDiedError, StackError
 
-READ_AT_START = ("PYTHON", "LD_", "MALLOC_", "GLIBC_")
-"""How the names of variables begin that a program reads when it starts; a forked process reads them too late."""
+READ_AT_START = (
+    *("PYTHON", "LD_", "MALLOC_", "GLIBC_", "TZ", "LC_", "LANG", "OPENSSL_"),
+    *("FASTMCP_", "OTEL_PYTHON_", "PROMETHEUS_", "PYDANTIC_"),
+)
+"""How the names of variables begin that a program reads when it starts or imports: too late in a forked process."""
 END_GRACE_S = 5.0
 LONGEST_WAIT_S = 0.05
 """Between two looks for what another thread has read [s]."""
@@ -59,15 +62,28 @@ class ForkServer:
     def start(self, launch: Launch, output: int) -> "ForkedProcess":
         """Start a process that writes to the file descriptor `output`; waits until the imports are done.
 
-        Raises ProcessDiedError if the fork server is gone.
+        Raises ProcessDiedError if the fork server is gone, StackError if it cannot fork.
         """
+        try:
+            return self._start(launch, output)
+        except BaseException as error:
+            if not isinstance(error, Exception):
+                # Interrupted: it may start something that nobody knows of.
+                self._popen.kill()
+            raise
+
+    def _start(self, launch: Launch, output: int) -> "ForkedProcess":
         with open(os.memfd_create("launch"), "w", encoding="utf-8") as file:
             json.dump(launch, file)
             file.seek(0)
             with self._lock, contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 socket.send_fds(self._socket, [b'{"start": true}'], [output, file.fileno()])
                 while (answer := self._receive(None)) is not None:
+                    if "failed" in answer:
+                        raise StackError(f"{launch['module']} cannot be started: {answer['failed']}")
                     if "started" in answer:
+                        # Of an earlier process with this number.
+                        self._statuses.pop(int(answer["started"]), None)
                         return ForkedProcess(self, int(answer["started"]), launch["module"])
         raise self._died()
 
@@ -83,6 +99,8 @@ class ForkServer:
     def end(self) -> None:
         """Let it end, after its processes."""
         self._socket.close()
+        # It may be importing still.
+        self._popen.terminate()
         try:
             self._popen.wait(END_GRACE_S)
         except subprocess.TimeoutExpired:
@@ -90,14 +108,11 @@ class ForkServer:
             self._popen.wait()
 
     def status(self, pid: int) -> int | None:
-        """Return the exit status of a process that it started, None while that runs."""
+        """Return the exit status of a process that it started, None while that is not known."""
         with self._lock, contextlib.suppress(ConnectionResetError):
             while pid not in self._statuses and self._receive(0) is not None:
                 pass
-        if pid in self._statuses:
-            return self._statuses[pid]
-        # Its processes get SIGTERM when it is gone, and nobody can tell how they end.
-        return None if not self.is_dead or _runs(pid) else -signal.SIGTERM
+        return self._statuses.get(pid)
 
     def wait_for_message(self, timeout_s: float) -> None:
         """Return when there may be something new about a process, after `timeout_s` at the latest."""
@@ -107,13 +122,9 @@ class ForkServer:
             time.sleep(min(max(0.0, timeout_s), LONGEST_WAIT_S))
 
     def signal(self, pid: int, number: int) -> None:
-        """Send a signal to a process that it started, and to the children of that."""
-        with self._lock:
-            try:
-                self._socket.send(json.dumps({"signal": number, "to": pid}).encode())
-            except OSError:
-                if _runs(pid):
-                    os.killpg(pid, number)
+        """Send a signal to a process that it started, and to the children of that; nothing happens when it is dead."""
+        with self._lock, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._socket.send(json.dumps({"signal": number, "to": pid}).encode())
 
     def _receive(self, timeout_s: float | None) -> dict[str, Any] | None:
         """Return the next message, None if there is none in time or it is gone. The lock is held."""
@@ -139,10 +150,22 @@ class ForkedProcess:
         self.pid = pid
         self._server = server
         self._module = module
+        self._last_signal: int | None = None
+        self._status: int | None = None
+        # Knows it by its start too, should another process have its number one day.
+        self._process: psutil.Process | None = None
+        with contextlib.suppress(psutil.NoSuchProcess):
+            self._process = psutil.Process(pid)
 
     def poll(self) -> int | None:
-        """Return its exit status, None while it runs."""
-        return self._server.status(self.pid)
+        """Return its exit status, None while it runs; that of SIGTERM where the fork server died before it."""
+        if self._status is None:
+            dead = self._server.is_dead
+            # After that question: what the fork server has told before it died is read first.
+            self._status = self._server.status(self.pid)
+            if self._status is None and dead and not self._runs():
+                self._status = -signal.SIGTERM
+        return self._status
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for its end. Raises subprocess.TimeoutExpired after `timeout` seconds."""
@@ -151,21 +174,30 @@ class ForkedProcess:
             left = LONGEST_WAIT_S if deadline is None else deadline - time.monotonic()
             if left <= 0:
                 raise subprocess.TimeoutExpired(self._module, timeout or 0.0)
+            if self._server.is_dead and self._last_signal is not None:
+                # It may have died before it passed the signal on.
+                self.signal_group(self._last_signal)
             self._server.wait_for_message(left)
         return status
 
     def signal_group(self, number: int) -> None:
         """Send a signal to it and its children."""
-        self._server.signal(self.pid, number)
+        self._last_signal = number
+        if self._server.is_dead:
+            with contextlib.suppress(ProcessLookupError):
+                if self._runs():
+                    os.killpg(self.pid, number)
+        else:
+            self._server.signal(self.pid, number)
+
+    def _runs(self) -> bool:
+        try:
+            process = self._process
+            return process is not None and process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return False
 
 
 def only_for_the_owner(path: str, flags: int) -> int:
     """Opener of files that no other user reads."""
     return os.open(path, flags, 0o600)
-
-
-def _runs(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False

@@ -54,6 +54,7 @@ class ManagedProcess:
         with open(log, "ab", opener=only_for_the_owner) as output:
             self._log_began_at = output.seek(0, os.SEEK_END)
             if fork_server is not None and spec.forked and not any(name.startswith(READ_AT_START) for name in spec.env):
+                assert spec.argv[: len(MODULE)] == MODULE, spec.argv
                 module, *arguments = spec.argv[len(MODULE) :]
                 launch: Launch = {"module": module, "arguments": arguments, "env": env}
                 self._process: ForkedProcess | subprocess.Popen[bytes] = fork_server.start(launch, output.fileno())

@@ -243,16 +243,14 @@ class Stack:
         return {name: process.status is None for name, process in self._processes.items()}
 
     def memory_mb(self) -> dict[str, float]:
-        """Return the proportional set size of each process with its children [MB]; shared pages are divided."""
-        found: dict[str, float] = {}
-        for name, process in self._processes.items():
-            total = 0
-            with contextlib.suppress(psutil.NoSuchProcess):
-                top = psutil.Process(process.pid)
-                for one in (top, *top.children(recursive=True)):
-                    with contextlib.suppress(psutil.NoSuchProcess):
-                        total += one.memory_full_info().pss
-            found[name] = total / 1e6
+        """Return the proportional set size of each process with its children [MB]; shared pages are divided.
+
+        Beside those of `pids` there is the fork server.
+        """
+        found = {name: _memory_mb(pid, children=True) for name, pid in self.pids().items()}
+        for server in self._fork_servers[-1:]:
+            # Its children are the others.
+            found["fork_server"] = _memory_mb(server.pid, children=False)
         return found
 
     def pids(self) -> dict[str, int]:
@@ -302,3 +300,13 @@ class Stack:
                 "root": str(project_root()),
             },
         )
+
+
+def _memory_mb(pid: int, *, children: bool) -> float:
+    total = 0
+    with contextlib.suppress(psutil.NoSuchProcess):
+        top = psutil.Process(pid)
+        for one in (top, *(top.children(recursive=True) if children else ())):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                total += one.memory_full_info().pss
+    return total / 1e6

@@ -57,7 +57,7 @@ class ObjectRecord:
     failed_approaches: int = 0
     drop_failures_in_a_row: int = 0
     wrong_picks: int = 0
-    """Times that another thing was picked for it."""
+    """Times that another thing was picked for it since it, or one that looks like it, was picked last."""
     plan_failures: int = 0
     """PICK_PLAN_FAILED in a row from the same standpoint."""
     needs_approach: bool = False
@@ -283,7 +283,7 @@ class TaskFacts:
     def _picked(self, record: ObjectRecord, code: str, object_id: str | None) -> None:
         self.release_uncertain, self.unverified_place, self.failed_place = False, "", None
         if code == PickCode.NONE:
-            record.picks += 1
+            record.picks, record.wrong_picks = record.picks + 1, 0
             if object_id is None:
                 # It may be any of them.
                 record.delivered.clear()

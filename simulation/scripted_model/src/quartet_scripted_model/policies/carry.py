@@ -101,7 +101,6 @@ class Carrier:
         """Pick the object up from where the robot stands, with the recovery from each code."""
         result = Result({})
         retried_plan = False
-        freed = 0
         attempt = 0
         while attempt < PICKS_PER_CYCLE:
             result = yield from self._call("pick", object_name=job.item, object_id=job.object_id)
@@ -120,8 +119,7 @@ class Carrier:
                 case "PICK_HOLDING_ALREADY" if self.held == job.item or _says_it_holds(result, job):
                     self.held = job.item
                     return
-                case "PICK_HOLDING_ALREADY" | "PICK_WRONG_OBJECT" if freed < 2:
-                    freed += 1
+                case "PICK_HOLDING_ALREADY" | "PICK_WRONG_OBJECT":
                     yield from self._free_and_return(job, result)
                     continue
                 case "PICK_SEG_MISSED" | "PICK_REACH_EXCEEDED" | "PICK_ATTACH_TIMEOUT":
@@ -197,14 +195,20 @@ class Carrier:
             self.height = float(height)
 
     def _free_and_return(self, job: Job, result: Result) -> Generator[Turn, Result, None]:
-        """Put down what the gripper holds, and stand before the object again where that is needed."""
+        """Put down what the gripper holds, and stand before the object again where that is needed.
+
+        Raises StageFailedError for the third thing that was in the gripper before, and the second that was picked by
+        mistake: that one was put aside and is taken for the object again, or there are more that look so.
+        """
+        mistake = result.code == "PICK_WRONG_OBJECT"
+        job.mistaken += mistake
+        job.freed += not mistake
+        if job.freed > 2:
+            raise StageFailedError("pick", result)
         moved = yield from self._free_gripper(job, _what_it_holds(result))
-        if result.code == "PICK_WRONG_OBJECT":
-            job.mistaken += 1
-            if job.mistaken == 2:
-                # It was put aside and is taken for the object again, or there are more that look so.
-                raise StageFailedError("pick", result)
-        if moved or result.code == "PICK_WRONG_OBJECT":
+        if job.mistaken == 2:
+            raise StageFailedError("pick", result)
+        if moved or mistake:
             yield from self._stand_before(job)
 
     def _free_gripper(self, job: Job, named: str) -> Generator[Turn, Result, bool]:
