@@ -13,7 +13,6 @@ in the memory that it got from here.
 """
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import json
@@ -28,6 +27,8 @@ from types import FrameType
 from typing import Any, TypedDict, cast
 
 from setproctitle import setproctitle
+
+from quartet_deployment._starting import end_with_parent
 
 PRELOADED = (
     "cryptography.hazmat.primitives.asymmetric.ed25519",
@@ -44,11 +45,12 @@ PRELOADED = (
     "uvicorn",
     "yaml",
 )
-"""Third-party modules that many processes import and that take long. Of our own
-only what this package imports, which every process does: others register metrics when they are imported, and a process
-that does not use them would show them."""
+"""Third-party modules that many processes import and that take long.
+
+Of our own only quartet_process and quartet_contracts are imported here, by this package; every process uses them.
+Others register metrics when they are imported, which a process that does not use them would show too.
+"""
 LARGEST_MESSAGE = 4096
-PR_SET_PDEATHSIG = 1
 
 
 class Launch(TypedDict):
@@ -59,12 +61,6 @@ class Launch(TypedDict):
     arguments: list[str]
     env: dict[str, str]
     """Its whole environment."""
-
-
-def end_with_parent() -> None:
-    """In a new process: be terminated when the parent is killed, and write files that only their owner reads."""
-    os.umask(0o077)
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def main() -> None:
@@ -82,7 +78,7 @@ def main() -> None:
 
 
 def _serve(control: socket.socket) -> Launch | None:
-    """Serve; returns None at the end, and in each forked process its Launch."""
+    """Serve the supervisor. Returns None at the end, and its Launch in each forked process."""
     children: set[int] = set()
     ended, wake = os.pipe()
     os.set_blocking(wake, False)

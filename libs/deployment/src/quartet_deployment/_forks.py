@@ -16,7 +16,8 @@ from typing import Any
 
 import psutil
 
-from quartet_deployment._fork_server import LARGEST_MESSAGE, Launch, end_with_parent
+from quartet_deployment._fork_server import LARGEST_MESSAGE, Launch
+from quartet_deployment._starting import ProcessLog, start_process
 from quartet_deployment.errors import ProcessDiedError, StackError
 
 READ_AT_START = (
@@ -37,23 +38,13 @@ class ForkServer:
     """
 
     def __init__(self, env: Mapping[str, str], log: Path) -> None:
-        self._log = log
+        self._log = ProcessLog(log)
         self._lock = threading.Lock()
         self._statuses: dict[int, int] = {}
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with theirs, open(log, "ab", opener=only_for_the_owner) as output:
-            self._log_began_at = output.seek(0, os.SEEK_END)
-            self._popen = subprocess.Popen(
-                [sys.executable, "-m", "quartet_deployment._fork_server", str(theirs.fileno())],
-                env=dict(env),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-                preexec_fn=end_with_parent,
-            )
+        argv = [sys.executable, "-m", "quartet_deployment._fork_server", str(theirs.fileno())]
+        with theirs, self._log.begin() as output:
+            self._popen = start_process(argv, env, output, pass_fds=[theirs.fileno()])
 
     @property
     def pid(self) -> int:
@@ -66,10 +57,9 @@ class ForkServer:
         """
         try:
             return self._start(launch, output)
-        except BaseException as error:
-            if not isinstance(error, Exception):
-                # Interrupted: it may start something that nobody knows of.
-                self._popen.kill()
+        except (KeyboardInterrupt, SystemExit):
+            # It may start something that nobody knows of.
+            self._popen.kill()
             raise
 
     def _start(self, launch: Launch, output: int) -> "ForkedProcess":
@@ -138,9 +128,7 @@ class ForkServer:
         return got
 
     def _died(self) -> ProcessDiedError:
-        status = self._popen.wait()
-        lines = self._log.read_bytes()[self._log_began_at :].decode(errors="replace").splitlines()[-15:]
-        return ProcessDiedError("the fork server", status, self._log, "\n".join(f"  {line}" for line in lines))
+        return ProcessDiedError("the fork server", self._popen.wait(), self._log.path, self._log.tail())
 
 
 class ForkedProcess:
@@ -196,8 +184,3 @@ class ForkedProcess:
             return process is not None and process.is_running() and process.status() != psutil.STATUS_ZOMBIE
         except psutil.NoSuchProcess:
             return False
-
-
-def only_for_the_owner(path: str, flags: int) -> int:
-    """Opener of files that no other user reads."""
-    return os.open(path, flags, 0o600)

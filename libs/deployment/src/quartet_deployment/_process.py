@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from quartet_deployment._fork_server import Launch, end_with_parent
-from quartet_deployment._forks import READ_AT_START, ForkedProcess, ForkServer, only_for_the_owner
+from quartet_deployment._fork_server import Launch
+from quartet_deployment._forks import READ_AT_START, ForkedProcess, ForkServer
+from quartet_deployment._starting import ProcessLog, start_process
 from quartet_deployment.errors import NotInstalledError, ProcessDiedError
 
 TERM_GRACE_S = 5.0
@@ -49,10 +50,9 @@ class ManagedProcess:
         if spec.ready_file is not None:
             spec.ready_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             spec.ready_file.unlink(missing_ok=True)
-        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._log = ProcessLog(log)
         env = {**base_env, **spec.env}
-        with open(log, "ab", opener=only_for_the_owner) as output:
-            self._log_began_at = output.seek(0, os.SEEK_END)
+        with self._log.begin() as output:
             if fork_server is not None and spec.forked and not any(name.startswith(READ_AT_START) for name in spec.env):
                 assert spec.argv[: len(MODULE)] == MODULE, spec.argv
                 module, *arguments = spec.argv[len(MODULE) :]
@@ -76,8 +76,7 @@ class ManagedProcess:
 
     def tail(self, lines: int = 15) -> str:
         """Return the last lines of its log, without those of an earlier process."""
-        text = self.log.read_bytes()[self._log_began_at :].decode(errors="replace") if self.log.exists() else ""
-        return "\n".join(f"  {line}" for line in text.splitlines()[-lines:]) or "  (it wrote nothing)"
+        return self._log.tail(lines)
 
     def raise_if_dead(self) -> None:
         """Raise ProcessDiedError when it ended without being asked to."""
@@ -128,15 +127,6 @@ class ManagedProcess:
 
 def _start(spec: ProcessSpec, env: dict[str, str], output: IO[bytes]) -> subprocess.Popen[bytes]:
     try:
-        # The thread that starts it must live as long as the stack: Linux ties the death signal to it.
-        return subprocess.Popen(
-            spec.argv,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=end_with_parent,
-        )
+        return start_process(spec.argv, env, output)
     except FileNotFoundError as error:
         raise NotInstalledError(f"{spec.name} needs the program {spec.argv[0]}, which is not there") from error

@@ -160,7 +160,7 @@ class CallRules:
         """A failed pick is never followed by a drive to the drop place."""
         assert isinstance(arguments, ApproachArguments)
         if arguments.next_action is NextAction.PICK:
-            return self._cycles(arguments.object_name)
+            return self._no_more_picks(arguments.object_name)
         if self._nothing_held():
             return f"{self._why_not_held()}, so there is nothing to bring there; pick first (next_action 'pick')"
         if self._facts.pick_failed == PickCode.PICK_WRONG_OBJECT and arguments.next_action != NextAction.FLOOR_PLACE:
@@ -180,9 +180,10 @@ class CallRules:
                 f"the same pick ended {record.plan_failures} times with PICK_PLAN_FAILED: give the object up, "
                 "go on with the next one, or report"
             )
-        return self._cycles(arguments.object_name)
+        return self._no_more_picks(arguments.object_name)
 
-    def _cycles(self, object_name: str) -> str | None:
+    def _no_more_picks(self, object_name: str) -> str | None:
+        """Return why an object is not to be picked again."""
         record = self._facts.objects.get(self._facts.names.thing(object_name))
         if record is None:
             return None

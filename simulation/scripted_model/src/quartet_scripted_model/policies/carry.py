@@ -101,6 +101,7 @@ class Carrier:
         """Pick the object up from where the robot stands, with the recovery from each code."""
         result = Result({})
         retried_plan = False
+        not_wanted: list[str] = []
         attempt = 0
         while attempt < PICKS_PER_CYCLE:
             result = yield from self._call("pick", object_name=job.item, object_id=job.object_id)
@@ -120,7 +121,8 @@ class Carrier:
                     self.held = job.item
                     return
                 case "PICK_HOLDING_ALREADY" | "PICK_WRONG_OBJECT":
-                    yield from self._free_and_return(job, result)
+                    not_wanted.append(result.code)
+                    yield from self._free_and_return(job, result, not_wanted)
                     continue
                 case "PICK_SEG_MISSED" | "PICK_REACH_EXCEEDED" | "PICK_ATTACH_TIMEOUT":
                     attempt += 1
@@ -194,21 +196,19 @@ class Carrier:
         if isinstance(height, (int, float)):
             self.height = float(height)
 
-    def _free_and_return(self, job: Job, result: Result) -> Generator[Turn, Result, None]:
+    def _free_and_return(self, job: Job, result: Result, codes: list[str]) -> Generator[Turn, Result, None]:
         """Put down what the gripper holds, and stand before the object again where that is needed.
 
-        Raises StageFailedError for the third thing that was in the gripper before, and the second that was picked by
-        mistake: that one was put aside and is taken for the object again, or there are more that look so.
+        codes: of the picks that ended with another thing in the gripper, this one last. Raises StageFailedError when
+            that was there before for the third time, or was picked by mistake for the second time: the first one was
+            put aside and is taken for the object again, or there are more that look like it.
         """
-        mistake = result.code == "PICK_WRONG_OBJECT"
-        job.mistaken += mistake
-        job.freed += not mistake
-        if job.freed > 2:
+        if codes.count("PICK_HOLDING_ALREADY") > 2:
             raise StageFailedError("pick", result)
         moved = yield from self._free_gripper(job, _what_it_holds(result))
-        if job.mistaken == 2:
+        if codes.count("PICK_WRONG_OBJECT") == 2:
             raise StageFailedError("pick", result)
-        if moved or mistake:
+        if moved or result.code == "PICK_WRONG_OBJECT":
             yield from self._stand_before(job)
 
     def _free_gripper(self, job: Job, named: str) -> Generator[Turn, Result, bool]:

@@ -49,10 +49,6 @@ class Job:
     """Of the very thing, once an approach has found it."""
     target_id: str | None = None
     """Of the very surface or container, once an approach has found it."""
-    mistaken: int = 0
-    """Times that another thing was picked for it."""
-    freed: int = 0
-    """Times that something else was in the gripper already."""
     passed: list[str] = field(default_factory=list)
     """Areas on the way to the target, as the approach has driven it."""
     problem: str = ""
