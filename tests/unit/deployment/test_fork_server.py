@@ -265,6 +265,26 @@ def test_a_fork_server_that_cannot_start_says_why(modules: Path, tmp_path: Path)
     server.end()
 
 
+def test_an_interrupted_start_leaves_no_process_that_nobody_knows_of(
+    server: ForkServer, modules: Path, tmp_path: Path
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    starts = starting(server, modules, tmp_path)
+    start = next(starts)
+    os.kill(server.pid, signal.SIGSTOP)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            start("pass")
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    wait_until(lambda: server.is_dead)
+    assert [*starts] == []
+
+
 def test_a_fork_server_that_hangs_is_killed_at_the_end(
     modules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,6 +325,7 @@ def test_a_stack_starts_processes_again_after_its_fork_server_died(tmp_path: Pat
     with Stack(StackOptions(state_dir=tmp_path / "state", without=without)) as stack:
         server = psutil.Process(stack.pids()["stop"]).ppid()
         assert server != os.getpid()
+        assert set(stack.memory_mb()) == {"redis", "stop", "fork_server"}
         os.kill(server, signal.SIGKILL)
         wait_until(lambda: not stack.running()["stop"])
         assert [error.name for error in stack.died()] == ["the fork server", "stop"]

@@ -206,6 +206,14 @@ def test_something_else_in_the_gripper_goes_to_the_floor_first(carry, agents):
     assert report["success"] is True
 
 
+def test_a_gripper_that_is_never_empty_is_freed_twice(carry, agents):
+    agents.fail("pick", *["PICK_HOLDING_ALREADY"] * 4, reason="The gripper already holds something else.")
+    calls, report = carry()
+    freed = "place held object -> floor"
+    assert calls == [TO_MUG, PICK, freed, PICK, freed, PICK]
+    assert report["objects"][0]["error_code"] == "PICK_HOLDING_ALREADY"
+
+
 def test_a_thing_that_cannot_be_put_down_here_is_put_down_where_the_floor_is_free(carry, agents):
     agents.fail("pick", "PICK_HOLDING_ALREADY", reason="The gripper already holds something else.")
     agents.fail("place", "PLACE_PLAN_FAILED")
