@@ -1,8 +1,11 @@
 """Every code of the pick agent, each provoked by the world."""
 
+import math
+
 
 async def test_none_and_the_height_of_the_object(studio):
     await studio.approach("studio", "red coke can", "pick")
+    can = studio.truth()["objects"]["red coke can"]["position"]
     result = await studio.pick("red coke can")
     assert result.error_code == "NONE", studio.memory.story()
     assert studio.truth()["held"] == "red coke can"
@@ -10,6 +13,10 @@ async def test_none_and_the_height_of_the_object(studio):
     # The arm's planner was told how large it is, as the grasp pose had it: 66 mm, not the usual size.
     told = await studio.call("moveit__list_collision_objects")
     [held] = told.content["objects"]
+    # Where the fingers closed on it is known, for the case that it has to go back.
+    grasp = (await studio.call("moveit__get_grasp_state")).content["grasped"]
+    assert grasp["tool_pose"]["frame_id"] == studio.robot.frames.odom
+    assert 0.1 < grasp["tool_pose"]["position"][2] - can[2] < 0.3
     between, across, height = held["dimensions_m"]
     assert max(abs(between - 0.066), abs(across - 0.066), abs(height - 0.122)) < 0.012, held
 
@@ -58,7 +65,7 @@ async def test_pick_holding_already(studio):
     assert result.held_object_height_m == 0.093
 
 
-async def test_pick_wrong_object_when_the_things_are_swapped(studio):
+async def test_a_wrong_object_is_put_back_where_it_was_taken_from(studio):
     """Where the can stood there is a cup of the same colour when the hand comes down; the model does not notice."""
     await studio.approach("studio", "red coke can", "pick")
     at = studio.truth()["objects"]["red coke can"]["position"]
@@ -70,7 +77,14 @@ async def test_pick_wrong_object_when_the_things_are_swapped(studio):
     studio.when("moveit__close_gripper", swap)
     result = await studio.pick("red coke can")
     assert result.error_code == "PICK_WRONG_OBJECT", studio.memory.story()
-    assert studio.truth()["held"] == "red cup"
+    assert result.put_back, (result.reason, studio.memory.story())
+    assert (result.held_object, studio.truth()["held"]) == (None, None)
+    assert "put back where it was taken from" in result.reason
+    assert math.dist(studio.truth()["objects"]["red cup"]["position"][:2], at[:2]) < 0.03
+    state = (await studio.call("moveit__get_current_pose")).content["joint_positions"]
+    arm = studio.robot.arm
+    tucked = dict(zip(arm.joints, arm.named_states[arm.transit_state], strict=True))
+    assert all(abs(math.remainder(state[joint] - at, math.tau)) < 0.05 for joint, at in tucked.items())
 
 
 async def test_a_pick_after_one_of_unknown_end_frees_its_fingers_first(studio):

@@ -276,6 +276,7 @@ async def test_what_is_held_is_measured_and_never_named(moveit, sim):
     assert closed["state"] == "HOLDING"
     assert closed["stalled"]
     assert not closed["reached_goal"]
+    assert (await moveit.call("get_grasp_state")).get("grasped") is None, "it was put into the hand"
     flange = (await moveit.call("get_current_pose"))["pose"]["position"]
     opened = await moveit.call("open_gripper")
     assert opened["state"] == "EMPTY"

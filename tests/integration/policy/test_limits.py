@@ -8,7 +8,7 @@ import quartet_moveit
 import quartet_nav2
 import quartet_perception.server
 import quartet_ros
-from quartet_robot_link import CallTimeoutError
+from quartet_robot_link import CallTimeoutError, GoalStatus, MotionOutcome
 from quartet_tool_server import ToolError
 
 CORNER = {"geofence": {"areas": [], "zones": [{"name": "corner", "outline": [[-1, -1], [1, -1], [1, 1], [-1, 1]]}]}}
@@ -380,6 +380,50 @@ async def test_who_carries_does_not_let_go(serve, robot, monkeypatch, sent):
     )
     assert "no_release" in await ros.refused("send_action_goal", "WRONG_PHASE", release)
     assert len(sent.goals) == 3
+
+
+@pytest.mark.parametrize(("moved_m", "code"), [(0.03, "NONE"), (0.05, "WRONG_PHASE")])
+async def test_who_carries_may_let_go_where_the_fingers_closed(serve, robot, monkeypatch, moved_m, code):
+    """What was picked by mistake goes back to where it was. Width and place of the fingers are scripted."""
+    from quartet_moveit import gripper
+    from quartet_moveit.arm import pose_in
+    from quartet_moveit.gripper import Reading
+
+    fingers, raised = {"width_m": 0.0}, {"m": 0.0}
+
+    class Moved:
+        def __init__(self, goal):
+            self.closes = goal["command"]["position"] > 0
+
+        async def outcome(self):
+            fingers["width_m"] = 0.06 if self.closes else 0.14
+            return MotionOutcome(GoalStatus.SUCCEEDED, {"stalled": self.closes}, 0.1)
+
+        async def ended(self): ...
+
+        def cancel(self, _): ...
+
+    async def read(_):
+        effort = 40.0 if fingers["width_m"] == 0.06 else 0.0
+        return Reading(**fingers, effort_n=effort, moving=False, status=None)
+
+    async def shifted(*where):
+        pose = await pose_in(*where)
+        x, y, z = pose.position
+        return pose.model_copy(update={"position": (x, y, z + raised["m"])})
+
+    monkeypatch.setattr(robot, "start_motion", lambda _action, _kind, goal, **_: Moved(goal))
+    monkeypatch.setattr(gripper, "read", read)
+    monkeypatch.setattr(gripper, "pose_in", shifted)
+    moveit = await serve(quartet_moveit, agent="pick")
+    assert (await moveit.call("close_gripper"))["state"] == "HOLDING"
+    raised["m"] = moved_m
+    assert (await moveit.call("open_gripper"))["error_code"] == code
+    assert fingers["width_m"] == (0.14 if code == "NONE" else 0.06)
+    # Put into the hand by somebody, later.
+    fingers["width_m"], raised["m"] = 0.06, 0.0
+    if code == "NONE":
+        assert "no_release" in await moveit.refused("open_gripper", "WRONG_PHASE")
 
 
 async def test_an_empty_hand_opens_for_everybody(serve, sent):

@@ -196,6 +196,18 @@ def test_a_wrong_object_goes_to_the_floor_and_nowhere_else():
     assert story.then(approach()).then(pick()).refusal(DROP) is None
 
 
+def test_after_a_wrong_object_was_put_back_the_right_one_is_approached():
+    story = Story().then(approach()).then(pick(), "PICK_WRONG_OBJECT", put_back=True, object_id="obj_0123456789ab")
+    assert (story.facts.gripper, story.facts.held_id) == (GripperContent.EMPTY, None)
+    assert story.refuses(place("red coke can", "floor"), "PICK_WRONG_OBJECT", "pick first")
+    assert story.refuses(DROP, "pick first")
+    assert story.refuses(pick(), "approach it again, then pick")
+    assert story.facts.describe_put_aside() == ""
+    story.then(approach()).then(pick(), "PICK_WRONG_OBJECT", put_back=True)
+    assert story.refuses(approach(), "another thing was picked for 'red coke can' 2 times", "give the object up")
+    assert story.refusal(approach("blue mug")) is None
+
+
 def test_an_object_for_which_another_was_picked_twice_is_given_up():
     story = Story()
     for _ in range(2):

@@ -191,6 +191,13 @@ def test_a_second_wrong_object_is_put_down_and_no_third_is_picked(carry, agents)
     assert report["objects"][0]["error_code"] == "PICK_WRONG_OBJECT"
 
 
+def test_a_wrong_object_that_was_put_back_is_not_put_down(carry, agents):
+    agents.fail("pick", "PICK_WRONG_OBJECT", put_back=True)
+    calls, report = carry()
+    assert calls == [TO_MUG, PICK, TO_MUG, PICK, TO_TABLE, PLACE]
+    assert report["success"] is True
+
+
 def test_a_second_wrong_object_is_put_down_also_after_something_else(carry, agents):
     agents.fail("pick", "PICK_HOLDING_ALREADY", "PICK_WRONG_OBJECT", "PICK_WRONG_OBJECT", held_object_height_m=0.2)
     calls, report = carry()

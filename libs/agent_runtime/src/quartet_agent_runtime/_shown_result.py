@@ -18,7 +18,7 @@ _ARM = frozenset(
         "duration_s",
     }
 )
-_GRIPPER = frozenset({"stalled", "reached_goal", "released"})
+_GRIPPER = frozenset({"stalled", "reached_goal", "released", "grasped"})
 _SEEN = frozenset({"box_xyxy", "position_map", "near_point_base", "bearing_rad", "visible"})
 UNREAD: dict[str, frozenset[str]] = {
     "approach": _SKILL,

@@ -279,6 +279,8 @@ class PickResult(SkillResult):
     held_object_height_m: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
     held_object: Term | None = None
     """Name of what the gripper holds, in words of the request or the site; None where it is empty or has no name."""
+    put_back: bool = False
+    """What this pick took by mistake was let go again where it was taken from: the gripper is empty."""
 
 
 class PlaceResult(SkillResult):

@@ -81,9 +81,13 @@ async def tool_pose(robot: Robot) -> Pose3D:
 
 async def link_pose(robot: Robot, link: str | None) -> Pose3D:
     """Pose of a link (None: the tool flange) in the base frame, from /tf. Raises TransformUnavailableError."""
-    frames = robot.file.frames
-    found = await robot.transform(frames.base, link or frames.tool)
-    return Pose3D(frame_id=frames.base, position=found.translation, orientation=found.quaternion)
+    return await pose_in(robot, robot.file.frames.base, link)
+
+
+async def pose_in(robot: Robot, frame: str, link: str | None = None) -> Pose3D:
+    """Pose of a link (None: the tool flange) in `frame`, from /tf. Raises TransformUnavailableError."""
+    found = await robot.transform(frame, link or robot.file.frames.tool)
+    return Pose3D(frame_id=frame, position=found.translation, orientation=found.quaternion)
 
 
 async def tool_pose_or_none(robot: Robot) -> Pose3D | None:

@@ -12,9 +12,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from quartet_contracts.tools.moveit import GraspState, GripperResult, MoveitCode, Release
+from quartet_contracts.tools import Pose3D
+from quartet_contracts.tools.moveit import Grasp, GraspState, GripperResult, MoveitCode, Release
 from quartet_contracts.tools.results import CommonCode
-from quartet_moveit.arm import tool_pose_or_none
+from quartet_moveit.arm import pose_in, tool_pose_or_none
 from quartet_moveit.held_object import HeldObject
 from quartet_robot_link import (
     LATCHED,
@@ -39,6 +40,10 @@ ObjectSize = Annotated[
     tuple[Extent, Extent, Extent],
     Field(description="extent of the object between the fingers, across them, and up [m]"),
 ]
+AROUND_SOMETHING = frozenset({GraspState.HOLDING, GraspState.UNKNOWN})
+"""States of fingers that have something between them."""
+SAME_PLACE_M = 0.04
+"""A hand this near to where its fingers closed sets down what it lets go, and drops nothing."""
 OPEN_SHARE = 0.9
 """An opened gripper is at least this part of its stroke wide."""
 WIDER_M = 0.002
@@ -71,6 +76,8 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
     robot, file = server.robot, server.robot.file.gripper
     releases: list[tuple[float, Place]] = []
     """The last release: time on the monotonic clock [s], place of the flange."""
+    grasps: list[tuple[float, Pose3D]] = []
+    """The last grasp: time on the monotonic clock [s], pose of the flange in the odometry frame."""
     held_before = False
     """Whether something was between the fingers before they were opened last."""
 
@@ -92,7 +99,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
         if not server.limits.may_release:
             now = await grasp_of(robot)
             wider = robot.file.gripper.width_at(position) > (now.width_m or 0.0) + WIDER_M
-            if wider and now.state is not GraspState.EMPTY:
+            if wider and now.state is not GraspState.EMPTY and not await is_where_it_closed():
                 server.limits.check_release(tool, now.message)
 
     @asynccontextmanager
@@ -101,6 +108,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
         nonlocal held_before
         held_at = await holds_at()
         held_before = held_at is not None
+        grasps.clear()
         yield
         if held_at is None:
             return
@@ -128,7 +136,29 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
             return GripperResult(**fields)
         return result
 
-    @server.tool(moves="gripper", limits=partial(grip_limits, "close_gripper"))
+    @asynccontextmanager
+    async def noting_grasp() -> AsyncIterator[None]:
+        """Note where the fingers close on something that they did not hold before."""
+        if await state_now() in AROUND_SOMETHING:
+            yield
+            return
+        grasps.clear()
+        yield
+        if await state_now() in AROUND_SOMETHING:
+            with contextlib.suppress(TransformUnavailableError):
+                grasps[:] = [(time.monotonic(), await pose_in(robot, robot.file.frames.odom))]
+
+    async def is_where_it_closed() -> bool:
+        """Whether the hand is where the fingers closed on what they hold: there nothing can fall."""
+        if not grasps:
+            return False
+        try:
+            now = await pose_in(robot, robot.file.frames.odom)
+        except TransformUnavailableError:
+            return False
+        return math.dist(now.position, grasps[0][1].position) <= SAME_PLACE_M
+
+    @server.tool(moves="gripper", limits=partial(grip_limits, "close_gripper"), around=noting_grasp)
     async def close_gripper(
         position: Finite = file.closed_position, effort: Finite = file.effort, object_size_m: ObjectSize | None = None
     ) -> GripperResult:
@@ -154,23 +184,30 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
         """
         now = await grasp_of(robot)
         held.note(now)
-        if not releases:
-            return now
-        at, (position, on_map) = releases[0]
-        released = Release(tool_position=position, tool_position_map=on_map, age_s=time.monotonic() - at)
-        return now.model_copy(update={"released": released})
+        known: dict[str, Any] = {}
+        if releases:
+            at, (position, on_map) = releases[0]
+            age_s = time.monotonic() - at
+            known["released"] = Release(tool_position=position, tool_position_map=on_map, age_s=age_s)
+        if grasps and now.state in AROUND_SOMETHING:
+            at, pose = grasps[0]
+            known["grasped"] = Grasp(tool_pose=pose, age_s=time.monotonic() - at)
+        return now.model_copy(update=known)
 
     async def holds_at() -> Place | None:
         """Return where the flange is when something is between the fingers, None otherwise or when that is not known.
 
         What is not known must not keep the fingers from being opened.
         """
+        pose = await tool_pose_or_none(robot) if await state_now() in AROUND_SOMETHING else None
+        return None if pose is None else (pose.position, await on_map(pose.position))
+
+    async def state_now() -> GraspState | None:
+        """Return what the fingers hold, None where that cannot be read."""
         try:
-            state = (await grasp_of(robot)).state
+            return (await grasp_of(robot)).state
         except (RobotLinkError, ToolError):
             return None
-        pose = await tool_pose_or_none(robot) if state in {GraspState.HOLDING, GraspState.UNKNOWN} else None
-        return None if pose is None else (pose.position, await on_map(pose.position))
 
     async def on_map(position: Point) -> Point | None:
         """Return a point of the base frame in the map frame; it waits for no localisation, None without one."""

@@ -10,6 +10,7 @@ from quartet_agent_runtime import RequestContext, back_off_and_tuck, settled_gra
 from quartet_contracts import PickArguments, PickCode, PickReport
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, GraspState, GripperResult
 from quartet_contracts.tools.perception import Detection, DetectResult
+from quartet_pick.put_back import put_back
 from quartet_site import CatalogueObject, normalise
 
 EXTRA_LIFT_M, LEAST_LIFT = 0.05, 0.4
@@ -24,7 +25,8 @@ MIN_HEIGHT_M = 0.005
 async def verify(check: RequestContext, report: PickReport) -> PickReport:
     """Verify a claimed success, and a pick that failed only on the way back to the transit pose.
 
-    PICK_ATTACH_TIMEOUT when nothing is held, PICK_WRONG_OBJECT for another thing; PICK_HOLDING_ALREADY is told with
+    PICK_ATTACH_TIMEOUT when nothing is held, PICK_WRONG_OBJECT for another thing, which is put back where it was taken
+    from if the arm gets there; PICK_HOLDING_ALREADY is told with
     the name of what is held, also where it is held since this pick and the arm cannot be tucked here and now: the
     orchestrator would look for it in vain.
     """
@@ -33,6 +35,8 @@ async def verify(check: RequestContext, report: PickReport) -> PickReport:
     if report.error_code is PickCode.PICK_HOLDING_ALREADY:
         return await _named_report(check, report, arguments.object_name)
     report = report.model_copy(update={"held_object": None})
+    if report.error_code is PickCode.PICK_WRONG_OBJECT:
+        return await _put_back(check, report, await settled_grasp(check))
     if not report.success and report.error_code is not PickCode.PICK_PLAN_FAILED:
         return report
     wanted = _named(check, arguments.object_name)
@@ -57,9 +61,17 @@ async def verify(check: RequestContext, report: PickReport) -> PickReport:
             f"the gripper is {grasp.state} at a width of {_number(grasp.width_m)} m and {_number(grasp.effort_n)} N",
         )
     if other := await _other_thing(check, arguments, wanted, grasp):
-        return _failed(report, PickCode.PICK_WRONG_OBJECT, other.reason).model_copy(update={"held_object": other.name})
+        report = _failed(report, PickCode.PICK_WRONG_OBJECT, other.reason)
+        return await _put_back(check, report.model_copy(update={"held_object": other.name}), grasp)
     height = _height(report.held_object_height_m, wanted)
     return report.model_copy(update={"held_object_height_m": height, "held_object": arguments.object_name})
+
+
+async def _put_back(check: RequestContext, report: PickReport, grasp: GripperResult) -> PickReport:
+    """Return the report of a wrong object with what became of it."""
+    reason = f"{report.reason}{await put_back(check, grasp)}"
+    empty = {"held_object": None, "held_object_height_m": None} if check.put_back else {}
+    return report.model_copy(update={"reason": reason, **empty})
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,15 @@ class Release(Model):
     """Time since then."""
 
 
+class Grasp(Model):
+    """Where the fingers closed on what they have held since."""
+
+    tool_pose: Pose3D
+    """Of the flange, in the odometry frame: as right as that frame is, it still holds after the base has moved."""
+    age_s: float
+    """Time since then."""
+
+
 class GripperResult(ToolResult):
     """open_gripper, close_gripper, get_grasp_state. What is held comes from width and force, never from a name."""
 
@@ -102,6 +111,8 @@ class GripperResult(ToolResult):
     """Only where the site's gripper driver publishes `attached:<name>`."""
     released: Release | None = None
     """Of get_grasp_state; None when nothing was released since the server started, or its place is not known."""
+    grasped: Grasp | None = None
+    """Of get_grasp_state; None when nothing is held, or it is not known where the fingers closed on it."""
 
 
 class CollisionObject(Model):

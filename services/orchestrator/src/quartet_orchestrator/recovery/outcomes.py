@@ -177,7 +177,8 @@ def skill_details(result: SkillResult) -> dict[str, Any]:
         return {"checks": [check.model_dump(mode="json") for check in result.checks], **passed, **named}
     if isinstance(result, PickResult):
         held = {} if result.held_object is None else {"held_object": result.held_object}
-        return {"held_object_height_m": result.held_object_height_m, **held, **named}
+        back = {"put_back": True} if result.put_back else {}
+        return {"held_object_height_m": result.held_object_height_m, **held, **back, **named}
     if isinstance(result, ExecutorResult):
         told = result.model_dump(mode="json", include={"output", "completed", "scene"})
         return {**told, **named}

@@ -196,8 +196,8 @@ class TaskFacts:
         elif isinstance(arguments, PickArguments):
             told = result.held_object if isinstance(result, PickResult) else None
             self.in_hand = self.names.known(told or (arguments.object_name if code == PickCode.NONE else "")) or ""
-            self.held_id = result.object_id
-            self._picked(self.record(arguments.object_name), code, result.object_id)
+            self.held_id = None if _is_put_back(result) else result.object_id
+            self._picked(self.record(arguments.object_name), code, result)
         else:
             self._placed(record, arguments, code)
             if record is not None and code != PlaceCode.NONE:
@@ -280,7 +280,8 @@ class TaskFacts:
         else:
             record.failed_approaches += 1
 
-    def _picked(self, record: ObjectRecord, code: str, object_id: str | None) -> None:
+    def _picked(self, record: ObjectRecord, code: str, result: SkillResult) -> None:
+        object_id = result.object_id
         self.release_uncertain, self.unverified_place, self.failed_place = False, "", None
         if code == PickCode.NONE:
             record.picks, record.wrong_picks = record.picks + 1, 0
@@ -296,16 +297,17 @@ class TaskFacts:
             return
         record.failed_picks += 1
         record.plan_failures = record.plan_failures + 1 if code == PickCode.PICK_PLAN_FAILED else 0
-        if code in {PickCode.PICK_WRONG_OBJECT, PickCode.PICK_HOLDING_ALREADY}:
+        record.wrong_picks += code == PickCode.PICK_WRONG_OBJECT
+        if code in {PickCode.PICK_WRONG_OBJECT, PickCode.PICK_HOLDING_ALREADY} and not _is_put_back(result):
             if not (code == PickCode.PICK_HOLDING_ALREADY and self.gripper is GripperContent.OBJECT):
                 self.gripper, self.held = GripperContent.SOMETHING, ""
             self.pick_failed = code if code == PickCode.PICK_WRONG_OBJECT else ""
-            record.wrong_picks += code == PickCode.PICK_WRONG_OBJECT
             return
         record.needs_approach = code in {
             PickCode.PICK_SEG_MISSED,
             PickCode.PICK_REACH_EXCEEDED,
             PickCode.PICK_ATTACH_TIMEOUT,
+            PickCode.PICK_WRONG_OBJECT,
         }
         self.gripper = GripperContent.UNCERTAIN if code == PickCode.UNKNOWN else GripperContent.EMPTY
         self.held, self.pick_failed = "", code
@@ -374,3 +376,7 @@ class TaskFacts:
             GripperContent.SOMETHING: "The robot keeps holding the thing in its gripper.",
             GripperContent.UNCERTAIN: "Whether the robot holds something is not known.",
         }.get(self.gripper, "")
+
+
+def _is_put_back(result: SkillResult) -> bool:
+    return isinstance(result, PickResult) and result.put_back

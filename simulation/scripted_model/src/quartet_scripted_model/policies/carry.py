@@ -197,7 +197,7 @@ class Carrier:
             self.height = float(height)
 
     def _free_and_return(self, job: Job, result: Result, codes: list[str]) -> Generator[Turn, Result, None]:
-        """Put down what the gripper holds, and stand before the object again where that is needed.
+        """Put down what the gripper still holds, and stand before the object again where that is needed.
 
         codes: of the picks that ended with another thing in the gripper, this one last. Raises StageFailedError when
             that was there before for the third time, or was picked by mistake for the second time: the first one was
@@ -205,7 +205,7 @@ class Carrier:
         """
         if codes.count("PICK_HOLDING_ALREADY") > 2:
             raise StageFailedError("pick", result)
-        moved = yield from self._free_gripper(job, _what_it_holds(result))
+        moved = not result.get("put_back") and (yield from self._free_gripper(job, _what_it_holds(result)))
         if codes.count("PICK_WRONG_OBJECT") == 2:
             raise StageFailedError("pick", result)
         if moved or result.code == "PICK_WRONG_OBJECT":

@@ -1,0 +1,139 @@
+"""What was picked by mistake is put back where it was taken from, or stays in the gripper."""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quartet_agent_runtime import RequestContext, ToolOutcome, VerificationError, WorkClock, failure
+from quartet_contracts import PickReport, Skill, SkillRequest
+from quartet_pick.verify import verify
+from quartet_site import load_robot, load_site
+
+HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
+SITE, ROBOT = load_site(HOME / "site.yaml"), load_robot(HOME / "robot.yaml")
+TAKEN = {"frame_id": "odom", "position": [2.0, 1.0, 0.9], "orientation": [1.0, 0.0, 0.0, 0.0]}
+STRAIGHT, MOVE = "moveit__plan_cartesian_path", "moveit__plan_and_execute"
+OPEN, STATE = "moveit__open_gripper", "moveit__get_grasp_state"
+
+
+@dataclass
+class Hand(RequestContext):
+    """A hand that closed on something green; `says` has the failures of each tool, in turn."""
+
+    grasp_age_s: float | None = 0.0
+    """Time since then; None: the server does not tell where that was."""
+    says: dict[str, list[str]] = field(default_factory=dict)
+    lost_after: str = ""
+    """What is held falls out of the hand with this tool."""
+    holds: bool = True
+    made: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    async def outcome(self, tool: str, *, timeout_s: float | None = None, **given: Any) -> ToolOutcome:
+        self.made.append((tool, given))
+        if code := (self.says.get(tool) or [""]).pop(0):
+            return failure(code, "so it is")
+        if tool in {OPEN, self.lost_after}:
+            self.holds = False
+        if tool == "perception__detect_objects":
+            one = {"label": "green tea box", "score": 0.9, "box_xyxy": [0, 0, 1, 1], "camera": "arm"}
+            shown = [] if given.get("names") else [{**one, "in_gripper": True}]
+            return ToolOutcome({"ok": True, "detections": shown})
+        if tool != STATE:
+            return ToolOutcome({"ok": True})
+        grasped = None if self.grasp_age_s is None else {"tool_pose": TAKEN, "age_s": self.grasp_age_s}
+        held = {"state": "HOLDING", "width_m": 0.066, "effort_n": 20.0, "grasped": grasped}
+        return ToolOutcome({"ok": True, **(held if self.holds else {"state": "EMPTY", "width_m": 0.0})})
+
+    def poses(self) -> list[tuple[str, float]]:
+        """Return each motion to a pose: the tool and the height [m]."""
+        return [
+            (tool, (given.get("target") or given)["position"][2])
+            for tool, given in self.made
+            if tool in {STRAIGHT, MOVE} and "state_name" not in given.get("target", {})
+        ]
+
+
+def hand(says: dict[str, list[str]] | None = None, **more: Any) -> Hand:
+    now = time.time()
+    request = SkillRequest.model_validate(
+        {
+            "request_id": "r1", "task_id": "t1", "robot": ROBOT.name, "skill": Skill.PICK, "created_at": now,
+            "deadline": now + 60, "grant": "g", "reply_to": "q", "arguments": {"object_name": "red coke can"},
+        }
+    )  # fmt: skip
+    none: Any = None
+    return Hand(request, ROBOT, SITE, none, none, WorkClock.of(request), says=says or {}, **more)
+
+
+CLAIM = PickReport(success=True, error_code="NONE", reason="held", held_object_height_m=0.1)
+
+
+async def test_what_was_picked_by_mistake_is_put_back_from_above() -> None:
+    check = hand()
+    report = await verify(check, CLAIM)
+    assert (report.error_code, report.held_object, report.held_object_height_m) == ("PICK_WRONG_OBJECT", None, None)
+    assert report.reason.startswith("between the fingers is 'green tea box'")
+    assert report.reason.endswith("it was put back where it was taken from, and the gripper is empty")
+    assert check.put_back
+    assert check.poses() == [(MOVE, 1.1), (STRAIGHT, pytest.approx(0.91)), (STRAIGHT, 1.1)]
+    frames = {(given.get("target") or given).get("frame_id") for tool, given in check.made if tool in {STRAIGHT, MOVE}}
+    assert frames == {"odom", None}, "the base may have backed off since"
+    assert check.made[-1] == (MOVE, {**check.made[-1][1], "target": {"state_name": ROBOT.arm.transit_state}})
+
+
+async def test_what_a_model_tells_as_another_thing_is_put_back_too() -> None:
+    check = hand()
+    claim = PickReport(success=False, error_code="PICK_WRONG_OBJECT", reason="a tea box", held_object="green tea box")
+    report = await verify(check, claim)
+    assert check.put_back
+    assert report.held_object is None
+
+
+@pytest.mark.parametrize(
+    ("says", "why"),
+    [
+        ({MOVE: ["OUT_OF_REACH"]}, "OUT_OF_REACH"),
+        ({STRAIGHT: ["PATH_INCOMPLETE"]}, "PATH_INCOMPLETE"),
+        ({OPEN: ["GRIPPER_FAILED"] * 2}, "could not be let go"),
+        ({MOVE: ["CANCELED"]}, "CANCELED"),
+    ],
+)
+async def test_what_cannot_be_put_back_stays_in_the_gripper(says: dict[str, list[str]], why: str) -> None:
+    check = hand(says)
+    report = await verify(check, CLAIM)
+    assert (report.error_code, report.held_object) == ("PICK_WRONG_OBJECT", "green tea box")
+    assert why in report.reason
+    assert (check.put_back, check.holds) == (False, True)
+
+
+async def test_an_arm_that_does_not_get_away_is_told_and_has_put_it_back() -> None:
+    check = hand({STRAIGHT: ["", "PATH_INCOMPLETE"], MOVE: ["", "OUT_OF_REACH", "PLANNING_FAILED", "PLANNING_FAILED"]})
+    report = await verify(check, CLAIM)
+    assert check.put_back
+    assert "put back where it was taken from, but the arm did not reach its transit state" in report.reason
+
+
+async def test_what_falls_on_the_way_is_not_told_as_put_back() -> None:
+    check = hand(lost_after=STRAIGHT)
+    report = await verify(check, CLAIM)
+    assert "lost on the way back" in report.reason
+    assert not check.put_back
+    assert OPEN not in [tool for tool, _ in check.made]
+
+
+@pytest.mark.parametrize("age_s", [60.0, None])
+async def test_what_another_request_grasped_or_nobody_knows_where_is_left_in_the_gripper(age_s: float | None) -> None:
+    """The base may have driven through the whole home since."""
+    check = hand(grasp_age_s=age_s)
+    report = await verify(check, CLAIM)
+    assert (report.error_code, report.held_object) == ("PICK_WRONG_OBJECT", "green tea box")
+    assert not check.poses()
+
+
+async def test_a_motion_of_unknown_end_leaves_the_outcome_open() -> None:
+    with pytest.raises(VerificationError) as end:
+        await verify(hand({STRAIGHT: ["TIMEOUT"]}), CLAIM)
+    assert end.value.uncertain
