@@ -15,6 +15,7 @@ from quartet_site import load_robot, load_site
 HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
 SITE, ROBOT = load_site(HOME / "site.yaml"), load_robot(HOME / "robot.yaml")
 TAKEN = {"frame_id": "odom", "position": [2.0, 1.0, 0.9], "orientation": [1.0, 0.0, 0.0, 0.0]}
+TUCKED = dict(zip(ROBOT.arm.joints, ROBOT.arm.named_states[ROBOT.arm.transit_state], strict=True))
 STRAIGHT, MOVE = "moveit__plan_cartesian_path", "moveit__plan_and_execute"
 OPEN, STATE = "moveit__open_gripper", "moveit__get_grasp_state"
 
@@ -28,6 +29,7 @@ class Hand(RequestContext):
     says: dict[str, list[str]] = field(default_factory=dict)
     lost_after: str = ""
     """What is held falls out of the hand with this tool."""
+    tucked: bool = True
     holds: bool = True
     made: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
@@ -37,6 +39,9 @@ class Hand(RequestContext):
             return failure(code, "so it is")
         if tool in {OPEN, self.lost_after}:
             self.holds = False
+        if tool == "moveit__get_current_pose":
+            pose = {"frame_id": "base_footprint", "position": [0.6, 0.0, 0.7], "orientation": [1.0, 0.0, 0.0, 0.0]}
+            return ToolOutcome({"ok": True, "pose": pose, "joint_positions": TUCKED if self.tucked else {}})
         if tool == "perception__detect_objects":
             one = {"label": "green tea box", "score": 0.9, "box_xyxy": [0, 0, 1, 1], "camera": "arm"}
             shown = [] if given.get("names") else [{**one, "in_gripper": True}]
@@ -81,7 +86,7 @@ async def test_what_was_picked_by_mistake_is_put_back_from_above() -> None:
     assert check.poses() == [(MOVE, 1.1), (STRAIGHT, pytest.approx(0.91)), (STRAIGHT, 1.1)]
     frames = {(given.get("target") or given).get("frame_id") for tool, given in check.made if tool in {STRAIGHT, MOVE}}
     assert frames == {"odom", None}, "the base may have backed off since"
-    assert check.made[-1] == (MOVE, {**check.made[-1][1], "target": {"state_name": ROBOT.arm.transit_state}})
+    assert check.made[-2][1]["target"] == {"state_name": ROBOT.arm.transit_state}
 
 
 async def test_what_a_model_tells_as_another_thing_is_put_back_too() -> None:
@@ -99,6 +104,7 @@ async def test_what_a_model_tells_as_another_thing_is_put_back_too() -> None:
         ({STRAIGHT: ["PATH_INCOMPLETE"]}, "PATH_INCOMPLETE"),
         ({OPEN: ["GRIPPER_FAILED"] * 2}, "could not be let go"),
         ({MOVE: ["CANCELED"]}, "CANCELED"),
+        ({OPEN: ["WRONG_PHASE"]}, "could not be let go"),
     ],
 )
 async def test_what_cannot_be_put_back_stays_in_the_gripper(says: dict[str, list[str]], why: str) -> None:
@@ -107,20 +113,23 @@ async def test_what_cannot_be_put_back_stays_in_the_gripper(says: dict[str, list
     assert (report.error_code, report.held_object) == ("PICK_WRONG_OBJECT", "green tea box")
     assert why in report.reason
     assert (check.put_back, check.holds) == (False, True)
+    if OPEN in says:
+        assert check.poses()[-1] == (STRAIGHT, 1.1), "the hand does not stay among things"
 
 
 async def test_an_arm_that_does_not_get_away_is_told_and_has_put_it_back() -> None:
     check = hand({STRAIGHT: ["", "PATH_INCOMPLETE"], MOVE: ["", "OUT_OF_REACH", "PLANNING_FAILED", "PLANNING_FAILED"]})
     report = await verify(check, CLAIM)
     assert check.put_back
-    assert "put back where it was taken from, but the arm did not reach its transit state" in report.reason
+    assert "put back where it was taken from, and the gripper is empty, but the arm did not reach" in report.reason
 
 
 async def test_what_falls_on_the_way_is_not_told_as_put_back() -> None:
     check = hand(lost_after=STRAIGHT)
     report = await verify(check, CLAIM)
     assert "lost on the way back" in report.reason
-    assert not check.put_back
+    assert (check.put_back, report.held_object) == (False, None)
+    assert check.poses()[-1] == (STRAIGHT, 1.1), "the arm leaves straight up"
     assert OPEN not in [tool for tool, _ in check.made]
 
 
@@ -131,6 +140,42 @@ async def test_what_another_request_grasped_or_nobody_knows_where_is_left_in_the
     report = await verify(check, CLAIM)
     assert (report.error_code, report.held_object) == ("PICK_WRONG_OBJECT", "green tea box")
     assert not check.poses()
+
+
+async def test_fingers_that_meet_a_neighbour_have_let_go_all_the_same() -> None:
+    check = hand()
+    answer = check.outcome
+
+    async def blocked(tool: str, **given: Any) -> ToolOutcome:
+        outcome = await answer(tool, **given)
+        return failure("GRIPPER_FAILED", "0.100 m wide") if tool == OPEN else outcome
+
+    check.outcome = blocked  # type: ignore[method-assign]
+    report = await verify(check, CLAIM)
+    assert check.put_back
+    assert report.held_object is None
+
+
+async def test_a_hand_that_is_still_among_things_goes_straight_up_first() -> None:
+    check = hand(tucked=False)
+    await verify(check, PickReport(success=False, error_code="PICK_WRONG_OBJECT", reason="a tea box"))
+    assert check.poses()[0] == (STRAIGHT, pytest.approx(0.7 + ROBOT.manipulation.lift_height_m))
+    assert check.put_back
+
+
+async def test_nothing_is_begun_when_the_time_is_nearly_over() -> None:
+    check = hand()
+    check.clock = WorkClock(20, 20)
+    report = await verify(check, CLAIM)
+    assert "no time to put it back" in report.reason
+    assert (report.held_object, check.poses()) == ("green tea box", [])
+
+
+async def test_the_fingers_open_no_wider_than_they_must() -> None:
+    check = hand()
+    await verify(check, CLAIM)
+    [given] = [given for tool, given in check.made if tool == OPEN]
+    assert ROBOT.gripper.width_at(given["position"]) == pytest.approx(0.066 + 0.04)
 
 
 async def test_a_motion_of_unknown_end_leaves_the_outcome_open() -> None:

@@ -10,6 +10,8 @@ from quartet_site import SiteFile, Surface
 
 NOT_FOUND = frozenset({"NAV_TARGET_NOT_VISIBLE", "PICK_SEG_MISSED"})
 """Codes of a thing that is not where it was."""
+GONE = frozenset({"NAV_VERIFY_OVERRIDE", *NOT_FOUND})
+"""Codes of a thing that may be taken between the picture that shows it and the one that confirms it."""
 NO_ROOM = frozenset({"PLACE_SEG_MISSED", "PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED"})
 """Codes of a place on which there is no room."""
 OUT_OF_HAND = frozenset({"PICK_PLAN_FAILED", "PICK_REACH_EXCEEDED", *NOT_FOUND})
@@ -31,7 +33,7 @@ def _changed(draw: Draw, template: str, event: str) -> Episode:
     name = _standing(draw)
     # What somebody puts on the drop place itself is no work for the robot.
     target = draw.surface(name, but={change["home"]})
-    return _fetched(draw, template, name, target, NOT_FOUND, event)
+    return _fetched(draw, template, name, target, GONE, event)
 
 
 def _fetched(

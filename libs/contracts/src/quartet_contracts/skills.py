@@ -243,7 +243,7 @@ class SkillResult(Message):
     observed: Annotated[str, Field(max_length=4000)] = ""
     """Observation when the state is UNCERTAIN."""
     object_id: ObjectId | None = None
-    """Of what the robot stands before, or saw last of where it should (approach), holds (pick) or has put down (place);
+    """Of what the robot stands before, or saw last of where it should (approach), holds or has put back (pick) or has put down (place);
     None where perception gives no ids, or the thing was not seen."""
 
     @model_validator(mode="after")

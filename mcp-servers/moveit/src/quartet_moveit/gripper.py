@@ -29,7 +29,8 @@ from quartet_robot_link import (
     TransformUnavailableError,
     joint_values,
 )
-from quartet_tool_server import Finite, InvalidArgumentsError, ToolError, ToolServer
+from quartet_robot_link.geometry import angle_between
+from quartet_tool_server import Finite, InvalidArgumentsError, ToolError, ToolServer, current_grant
 
 Point = tuple[float, float, float]
 Place = tuple[Point, Point | None]
@@ -42,8 +43,12 @@ ObjectSize = Annotated[
 ]
 AROUND_SOMETHING = frozenset({GraspState.HOLDING, GraspState.UNKNOWN})
 """States of fingers that have something between them."""
-SAME_PLACE_M = 0.04
-"""A hand this near to where its fingers closed sets down what it lets go, and drops nothing."""
+SAME_PLACE_M, SAME_WAY_RAD = 0.04, 0.2
+"""A hand this near to where its fingers closed, and turned as it was, sets down what it lets go, and drops nothing."""
+STAYED_M = 0.01
+"""Fingers that close while the arm moves more than this have closed at no place that could be told."""
+REST_WAIT_S = 1.0
+"""Wall time that an arm may take to come to rest before it is told to move."""
 OPEN_SHARE = 0.9
 """An opened gripper is at least this part of its stroke wide."""
 WIDER_M = 0.002
@@ -62,6 +67,18 @@ CLOCK_STANDS_S = 0.5
 
 
 @dataclass(frozen=True)
+class _Closing:
+    """Where and when the fingers closed on something that they held since then."""
+
+    at: float
+    """On the monotonic clock [s]."""
+    pose: Pose3D
+    """Of the flange, in the odometry frame."""
+    request: str | None
+    """The request whose grant closed them; None without grants."""
+
+
+@dataclass(frozen=True)
 class Reading:
     """Reading of the gripper's sensors. effort_n is the size of the joint effort; status is the driver's own word."""
 
@@ -76,8 +93,8 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
     robot, file = server.robot, server.robot.file.gripper
     releases: list[tuple[float, Place]] = []
     """The last release: time on the monotonic clock [s], place of the flange."""
-    grasps: list[tuple[float, Pose3D]] = []
-    """The last grasp: time on the monotonic clock [s], pose of the flange in the odometry frame."""
+    grasps: list[_Closing] = []
+    """The last grasp, as long as it is known to last."""
     held_before = False
     """Whether something was between the fingers before they were opened last."""
 
@@ -108,14 +125,11 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
         nonlocal held_before
         held_at = await holds_at()
         held_before = held_at is not None
-        grasps.clear()
         yield
-        if held_at is None:
-            return
         # What cannot be measured is no release, and does not spoil the result.
-        with contextlib.suppress(RobotLinkError, ToolError):
-            if (await grasp_of(robot)).state is GraspState.EMPTY:
-                releases[:] = [(time.monotonic(), held_at)]
+        if await state_now() is GraspState.EMPTY:
+            grasps.clear()
+            releases[:] = releases if held_at is None else [(time.monotonic(), held_at)]
 
     @server.tool(moves="gripper", limits=partial(grip_limits, "open_gripper"), around=noting_release)
     async def open_gripper(position: Finite = file.open_position, effort: Finite = file.effort) -> GripperResult:
@@ -139,24 +153,43 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
     @asynccontextmanager
     async def noting_grasp() -> AsyncIterator[None]:
         """Note where the fingers close on something that they did not hold before."""
-        if await state_now() in AROUND_SOMETHING:
+        before = await state_now()
+        if before in AROUND_SOMETHING:
             yield
             return
+        # Where it is not known that they were empty, they may have held it before.
+        start = await odometry_pose() if before is GraspState.EMPTY else None
         grasps.clear()
         yield
-        if await state_now() in AROUND_SOMETHING:
-            with contextlib.suppress(TransformUnavailableError):
-                grasps[:] = [(time.monotonic(), await pose_in(robot, robot.file.frames.odom))]
+        if start is None or await state_now() not in AROUND_SOMETHING:
+            return
+        pose = await odometry_pose()
+        if pose is not None and math.dist(pose.position, start.position) <= STAYED_M:
+            grasps[:] = [_Closing(time.monotonic(), pose, request_now())]
 
     async def is_where_it_closed() -> bool:
-        """Whether the hand is where the fingers closed on what they hold: there nothing can fall."""
-        if not grasps:
+        """Whether the hand rests where this request has closed the fingers on what they hold: there nothing falls."""
+        if not grasps or grasps[0].request != request_now():
             return False
         try:
-            now = await pose_in(robot, robot.file.frames.odom)
-        except TransformUnavailableError:
+            rests = await robot.wait_arm_at_rest(timeout_s=REST_WAIT_S)
+        except RobotLinkError:
             return False
-        return math.dist(now.position, grasps[0][1].position) <= SAME_PLACE_M
+        now, closed = await odometry_pose() if rests else None, grasps[0].pose
+        if now is None or math.dist(now.position, closed.position) > SAME_PLACE_M:
+            return False
+        return angle_between(now.orientation, closed.orientation) <= SAME_WAY_RAD
+
+    async def odometry_pose() -> Pose3D | None:
+        """Return the flange's pose in the odometry frame, None where that is not known."""
+        try:
+            return await pose_in(robot, robot.file.frames.odom)
+        except TransformUnavailableError:
+            return None
+
+    def request_now() -> str | None:
+        grant = current_grant.get()
+        return None if grant is None else grant.jti
 
     @server.tool(moves="gripper", limits=partial(grip_limits, "close_gripper"), around=noting_grasp)
     async def close_gripper(
@@ -190,8 +223,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
             age_s = time.monotonic() - at
             known["released"] = Release(tool_position=position, tool_position_map=on_map, age_s=age_s)
         if grasps and now.state in AROUND_SOMETHING:
-            at, pose = grasps[0]
-            known["grasped"] = Grasp(tool_pose=pose, age_s=time.monotonic() - at)
+            known["grasped"] = Grasp(tool_pose=grasps[0].pose, age_s=time.monotonic() - grasps[0].at)
         return now.model_copy(update=known)
 
     async def holds_at() -> Place | None:

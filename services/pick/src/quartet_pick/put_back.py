@@ -1,9 +1,18 @@
 """Put what was picked by mistake back where it was taken from, where nobody minds it."""
 
-from quartet_agent_runtime import CodedArm, GaveUpError, RequestContext, code_and_message, settled_grasp
+from quartet_agent_runtime import (
+    CodedArm,
+    GaveUpError,
+    RequestContext,
+    code_and_message,
+    is_tucked,
+    retreat,
+    settled_grasp,
+)
 from quartet_contracts import PickCode
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import GraspState, GripperResult
+from quartet_contracts.tools.results import CommonCode
 
 CLEARANCE_M = 0.01
 """The hand lets go this much higher than it closed: a thing may have slipped down between the fingers."""
@@ -11,6 +20,11 @@ DROP_M = 0.02
 """What it may fall at most, where the hand does not get lower."""
 LEAST_LIFT_M = 0.08
 """The hand comes from at least this far above, and leaves as far where more is not free."""
+WIDER_M = 0.04
+"""The fingers open this much wider than what they hold: things may stand close."""
+LEAST_TIME_S = 30.0
+"""Nothing is begun with less time left: an arm among things is worse than a thing on the floor."""
+WHERE = "where it was taken from"
 
 
 async def put_back(check: RequestContext, grasp: GripperResult) -> str:
@@ -22,29 +36,45 @@ async def put_back(check: RequestContext, grasp: GripperResult) -> str:
     taken = grasp.grasped
     if grasp.state is not GraspState.HOLDING or taken is None or taken.age_s > check.age_s:
         return ""
+    if check.left_s < LEAST_TIME_S:
+        return f"; there was no time to put it back {WHERE}"
+    if not await is_tucked(check):
+        # A model may tell of it with the hand still among things.
+        await retreat(check)
     lift = max(check.robot.manipulation.lift_height_m, LEAST_LIFT_M)
     low, high = _raised(taken.tool_pose, CLEARANCE_M), _raised(taken.tool_pose, lift)
     arm = CodedArm(check, failed=PickCode.PICK_PLAN_FAILED, out_of_reach=PickCode.PICK_REACH_EXCEEDED)
-    least = LEAST_LIFT_M / lift
+    least, lower_by = LEAST_LIFT_M / lift, lift - LEAST_LIFT_M
+    told = ""
     try:
-        await arm.towards(await arm.above(high, lift - LEAST_LIFT_M), "where it was taken from")
-        await arm.down(low, high, least, "where it was taken from", 1 - DROP_M / lift)
-        if (await settled_grasp(check)).state is not GraspState.HOLDING:
-            await arm.transit()
-            return "; it was lost on the way back to where it was taken from"
-        opened = await arm.fingers("open_gripper")
-        if not opened.ok:
-            await arm.up(high, least, lift - LEAST_LIFT_M)
-            await arm.transit()
-            return f"; it could not be let go where it was taken from: {code_and_message(opened)}"
-        check.put_back = True
-        await arm.up(high, least, lift - LEAST_LIFT_M)
+        await arm.towards(await arm.above(high, lower_by), WHERE)
+        await arm.down(low, high, least, WHERE, 1 - DROP_M / lift)
+        told = await _let_go(check, arm, grasp.width_m)
+        await arm.up(high, least, lower_by)
         await arm.transit()
     except GaveUpError as end:
-        if check.put_back:
-            return f"; it was put back where it was taken from, but {end}"
-        return f"; it was not put back where it was taken from: {end}"
-    return "; it was put back where it was taken from, and the gripper is empty"
+        return f"{told}, but {end}" if told else f"; it was not put back {WHERE}: {end}"
+    return told
+
+
+async def _let_go(check: RequestContext, arm: CodedArm, width_m: float | None) -> str:
+    """Open the fingers around what they hold; return what came of it. Raises GaveUpError, VerificationError."""
+    if (await settled_grasp(check)).state is GraspState.EMPTY:
+        return f"; it was lost on the way back to {WHERE}"
+    gripper = check.robot.gripper
+    wide = gripper.stroke_m if width_m is None else min(width_m + WIDER_M, gripper.stroke_m)
+    try:
+        opened = await arm.fingers("open_gripper", gripper.position_at(wide))
+    except GaveUpError as end:
+        if CommonCode.CANCELED in str(end):
+            raise
+        # A rule forbids it: the hand must not stay among things.
+        return f"; it could not be let go {WHERE}: {end}"
+    # Fingers that meet a neighbour have failed to open, and let go all the same.
+    check.put_back = (await settled_grasp(check)).state is GraspState.EMPTY
+    if check.put_back:
+        return f"; it was put back {WHERE}, and the gripper is empty"
+    return f"; it could not be let go {WHERE}: {code_and_message(opened) or 'the fingers still hold it'}"
 
 
 def _raised(pose: Pose3D, by_m: float) -> Pose3D:

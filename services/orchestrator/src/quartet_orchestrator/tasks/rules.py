@@ -188,9 +188,10 @@ class CallRules:
         if record is None:
             return None
         if record.wrong_picks >= MAX_WRONG_PICKS:
+            free = "" if self._nothing_held() else "put down what is held, "
             return (
-                f"another thing was picked for '{record.name}' {record.wrong_picks} times: put down what is held, give "
-                "the object up, go on with the next one, or report"
+                f"another thing was picked for '{record.name}' {record.wrong_picks} times: {free}give the object up, "
+                "go on with the next one, or report"
             )
         if record.picks >= MAX_CYCLES and self._facts.held != record.name:
             return (
