@@ -132,8 +132,8 @@ class SkillFinished(Entry):
     state: State
     usage: Usage = Usage()
     details: dict[str, Any] = {}
-    """checks of approach, held_object_height_m and put_back of pick, output and scene of a program; observed: how it was
-    found after an uncertain end."""
+    """checks of approach, held_object_height_m and put_back of pick, output and scene of a program; observed: how it
+    was found after an uncertain end."""
 
 
 class SkillSettled(Entry):
