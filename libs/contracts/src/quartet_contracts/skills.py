@@ -243,8 +243,8 @@ class SkillResult(Message):
     observed: Annotated[str, Field(max_length=4000)] = ""
     """Observation when the state is UNCERTAIN."""
     object_id: ObjectId | None = None
-    """Of what the robot stands before, or saw last of where it should (approach), holds or has put back (pick) or has put
-    down (place); None where perception gives no ids, or the thing was not seen."""
+    """Of what the robot stands before, or saw last of where it should (approach), holds or has put back (pick) or has
+    put down (place); None where perception gives no ids, or the thing was not seen."""
 
     @model_validator(mode="after")
     def _success_is_code_none(self) -> Self:
