@@ -117,6 +117,39 @@ async def test_what_is_attached_moves_with_the_hand_and_is_kept_clear(moveit, si
     assert (await moveit.call("plan_cartesian_path", position=[0.6, 0.2, 0.5]))["ok"]
 
 
+async def test_an_arm_whose_wrist_is_in_the_way_bends_otherwise_before_it_goes_down(moveit, sim):
+    """A tall neighbour stands where the wrist would come; the hand itself has room."""
+    above, low = [0.6, 0.0, 0.8], [0.6, 0.0, 0.55]
+    assert (await moveit.call("plan_and_execute", target={"position": above, "orientation": DOWN}))["ok"]
+    before = sim.truth()["robot"]["arm"]
+    wrist = (await moveit.server.robot.transform("base_footprint", "arm_wrist_1_link")).translation
+    beside = {"object_id": "carton", "position": [wrist[0], wrist[1], wrist[2] - 0.25], "dimensions": [0.05, 0.05, 0.2]}
+    await moveit.call("add_collision_box", **beside)
+    result = await moveit.call("plan_cartesian_path", position=low)
+    assert result["ok"], result
+    assert math.dist(result["pose"]["position"], low) < 0.01
+    after = sim.truth()["robot"]["arm"]
+    assert max(abs(a - b) for a, b in zip(before, after, strict=True)) > 1.0, "the same joints only further on"
+    # On the way up nothing is tried: the hand is among things there.
+    wall = {"object_id": "lid", "position": [0.6, 0.0, 0.75], "dimensions": [0.6, 0.6, 0.02]}
+    await moveit.call("add_collision_box", **wall)
+    message = await moveit.refused("plan_cartesian_path", "PATH_INCOMPLETE", position=above)
+    assert "nothing moved" in message
+    assert sim.truth()["robot"]["arm"] == pytest.approx(after, abs=0.005)
+
+
+async def test_a_wrist_that_is_in_the_way_however_the_arm_bends_moves_nothing(moveit, sim):
+    above, low = [0.6, 0.0, 0.8], [0.6, 0.0, 0.55]
+    assert (await moveit.call("plan_and_execute", target={"position": above, "orientation": DOWN}))["ok"]
+    before = sim.truth()["robot"]["arm"]
+    for number, (x, y) in enumerate([(0.45, 0.0), (0.75, 0.0), (0.6, 0.16), (0.6, -0.16)]):
+        beside = {"object_id": f"wall {number}", "position": [x, y, 0.6], "dimensions": [0.04, 0.04, 0.16]}
+        beside["dimensions"] = [0.04, 0.4, 0.16] if y == 0 else [0.4, 0.04, 0.16]
+        await moveit.call("add_collision_box", **beside)
+    assert "nothing moved" in await moveit.refused("plan_cartesian_path", "PATH_INCOMPLETE", position=low)
+    assert sim.truth()["robot"]["arm"] == pytest.approx(before, abs=0.005)
+
+
 async def test_an_obstacle_stays_where_it_is_when_the_robot_drives(moveit, open_server, sim):
     nav2 = await open_server(quartet_nav2)
     await moveit.call("add_collision_box", object_id="box", position=[1.5, 0.0, 0.5], dimensions=[0.1, 0.1, 0.1])

@@ -8,13 +8,27 @@ from pydantic import Field
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import ArmResult, MoveitCode
 from quartet_moveit.allowed_collisions import along_fingers
-from quartet_moveit.arm import failed, missed, moveit_code, not_reached, run, tool_pose, tool_pose_or_none, verdict
+from quartet_moveit.arm import (
+    arm_joints,
+    failed,
+    missed,
+    missed_joints,
+    moveit_code,
+    not_reached,
+    run,
+    tool_pose,
+    tool_pose_or_none,
+    verdict,
+)
 from quartet_moveit.codes import SUCCESS, name_of, tool_code
+from quartet_moveit.inverse import others
+from quartet_moveit.plan import move
 from quartet_moveit.planner import Planner
-from quartet_moveit.requests import cartesian_request, flange_at, move_goal
+from quartet_moveit.requests import cartesian_request, flange_at, joint_constraints, move_goal
 from quartet_moveit.target import check_group, in_base
 from quartet_robot_link import Message, Robot
-from quartet_robot_link.geometry import slerp
+from quartet_robot_link.geometry import rotate, slerp
+from quartet_safety.motion import MotionLease
 from quartet_tool_server import Finite, Orientation, Position, ToolServer
 
 MAX_STEP_M = 0.01
@@ -23,6 +37,12 @@ PLANNING_TIMEOUT_S = 15.0
 COMPLETE = 0.999
 ROUNDING = 0.001
 """Models write fractions with three digits: 0.867 of a path of which 13 of 15 steps are free is those 13."""
+BENDING_PLAN_S = 5.0
+"""Planning time [s] for the way to other joint positions."""
+NOT_MOVED = frozenset(
+    {MoveitCode.PLANNING_FAILED, MoveitCode.START_IN_COLLISION, MoveitCode.GOAL_IN_COLLISION, MoveitCode.OUT_OF_REACH}
+)
+"""Codes of a plan that was not found."""
 ROOM_M = 0.02
 """A path that is possible in part ends this far before what stops it, more than an arm may miss its target by
 (arm.REACHED_M), as far as min_fraction allows."""
@@ -49,7 +69,9 @@ def register(server: ToolServer, planner: Planner) -> None:
         base frame. The path is planned first; when less than min_fraction of it is free and reachable nothing moves
         and PATH_INCOMPLETE gives the fraction; otherwise the tool goes as far as it can, a little short of what stops
         it (ok is true, fraction says how far). pose is where the tool is after the motion. On a way along the fingers,
-        such as down to an object and up again, the gripper and what it holds may touch what the cameras see. Failures:
+        such as down to an object and up again, the gripper and what it holds may touch what the cameras see; where the
+        arm itself would on the way down, it first bends otherwise, with the tool back where it was, if the way is free
+        then. Failures:
         PATH_INCOMPLETE, START_IN_COLLISION (clear_planning_scene, then once more; or go with plan_and_execute),
         EXECUTION_FAILED (the arm stopped on the way: get_current_pose), PLANNING_FAILED, INVALID_PARAMETERS,
         INVALID_GROUP, TRANSFORM_UNAVAILABLE, CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown:
@@ -63,9 +85,12 @@ def register(server: ToolServer, planner: Planner) -> None:
                 goal = in_frame.model_copy(update={"orientation": start.orientation})
             else:
                 goal = await in_base(robot, position, orientation, frame_id)
-            response, fraction = await lease.unless_canceled(_path(planner, robot, chosen, start, goal))
             length = math.dist(start.position, goal.position)
             least = min_fraction - ROUNDING
+            response, fraction, bending = await _way(server, lease, planner, chosen, start, goal, least)
+            if bending is not None and not bending["executed"]:
+                return ArmResult(**bending, fraction=fraction, pose=await tool_pose_or_none(robot))
+            still = "nothing moved" if bending is None else "the arm has only bent otherwise"
             if least <= fraction < COMPLETE and moveit_code(response) == SUCCESS and length > 0:
                 shorter = max(least, fraction - ROOM_M / length)
                 part = _between(start, goal, shorter)
@@ -74,12 +99,12 @@ def register(server: ToolServer, planner: Planner) -> None:
             code = moveit_code(response)
             report = {"moveit_error_code": code, "fraction": fraction, "pose": start}
             if code != SUCCESS:
-                text = f"no straight path: {name_of(code)}; nothing moved"
+                text = f"no straight path: {name_of(code)}; {still}"
                 return ArmResult(**report, moveit_error=name_of(code), **failed(tool_code(code, planned=False), text))
             if fraction < least:
                 text = (
                     f"only {fraction:.0%} of the straight path of {length:.2f} m is free and reachable, wanted "
-                    f"{min_fraction:.0%}; nothing moved. Go with plan_and_execute, or choose another pose"
+                    f"{min_fraction:.0%}; {still}. Go with plan_and_execute, or choose another pose"
                 )
                 return ArmResult(**report, **failed(MoveitCode.PATH_INCOMPLETE, text))
             outcome = await run(
@@ -99,11 +124,70 @@ def register(server: ToolServer, planner: Planner) -> None:
             return ArmResult(**fields, fraction=fraction, pose=reached)
 
 
-async def _path(planner: Planner, robot: Robot, group: str, start: Pose3D, goal: Pose3D) -> tuple[Message, float]:
-    """Return MoveIt's straight path from where the arm is to `goal`, and the part of it that is possible, 0 to 1."""
+async def _way(
+    server: ToolServer, lease: MotionLease, planner: Planner, group: str, start: Pose3D, goal: Pose3D, least: float
+) -> tuple[Message, float, dict[str, Any] | None]:
+    """Return the straight path, the part of it that is possible, and how the arm was bent otherwise for it.
+
+    It bends on the way to something only, along the fingers: a hand that comes back is still among things.
+    """
+    robot = server.robot
+    response, fraction = await lease.unless_canceled(_path(planner, robot, group, start, goal))
+    blocked = moveit_code(response) == SUCCESS and fraction < least
+    if not (blocked and along_fingers(start, goal) and _leads_ahead(start, goal)):
+        return response, fraction, None
+    bending = await _bend(server, lease, planner, group, start, goal)
+    if bending is not None and bending["executed"]:
+        response, fraction = await lease.unless_canceled(_path(planner, robot, group, start, goal))
+    return response, fraction, bending
+
+
+def _leads_ahead(start: Pose3D, goal: Pose3D) -> bool:
+    """Return whether the way leads to where the fingers point."""
+    ahead = rotate(start.orientation, (0.0, 0.0, 1.0))
+    return sum((b - a) * f for a, b, f in zip(start.position, goal.position, ahead, strict=True)) > 0
+
+
+async def _bend(
+    server: ToolServer, lease: MotionLease, planner: Planner, group: str, start: Pose3D, goal: Pose3D
+) -> dict[str, Any] | None:
+    """Bring the arm to other joint positions from which the straight path is wholly free, with the tool at `start`.
+
+    Where a wrist would meet a tall neighbour of the thing on the way down, the arm often has another way to hold the
+    same tool pose, with the wrist on the free side. Returns the fields of a result, None where nothing moved: there are
+    no such positions, or no path to them.
+    """
+    robot = server.robot
+    joints = await lease.unless_canceled(_free_from(planner, robot, group, start, goal))
+    if joints is None:
+        return None
+    await lease.unless_canceled(planner.prepare())
+    fields = await move(server, lease, group, joint_constraints(robot, joints), "", BENDING_PLAN_S)
+    if not fields["executed"]:
+        return None if fields.get("error_code") in NOT_MOVED else fields
+    off = missed_joints(robot, await arm_joints(robot), joints)
+    return fields | not_reached(off) if off else fields
+
+
+async def _free_from(planner: Planner, robot: Robot, group: str, start: Pose3D, goal: Pose3D) -> list[float] | None:
+    """Return the nearest other joint positions from which the straight path from `start` to `goal` is wholly free."""
+    for joints in await others(robot, group, start, await arm_joints(robot)):
+        _, free = await _path(planner, robot, group, start, goal, joints)
+        if free >= COMPLETE:
+            return joints
+    return None
+
+
+async def _path(
+    planner: Planner, robot: Robot, group: str, start: Pose3D, goal: Pose3D, joints: list[float] | None = None
+) -> tuple[Message, float]:
+    """Return MoveIt's straight path to `goal`, and the part of it that is possible, 0 to 1.
+
+    It begins where the arm is, or at `joints` [rad], with the tool at `start` in either case.
+    """
     response = await planner.ask(
         robot.file.services.compute_cartesian_path,
-        cartesian_request(robot, group, goal, MAX_STEP_M),
+        cartesian_request(robot, group, goal, MAX_STEP_M, joints),
         among_things=along_fingers(start, goal),
         timeout_s=PLANNING_TIMEOUT_S,
     )

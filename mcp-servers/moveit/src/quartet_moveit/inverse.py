@@ -1,5 +1,9 @@
 """Joint positions for a tool pose: for the pose itself, or for the highest below it that is possible."""
 
+import math
+from collections.abc import Sequence
+from random import Random
+
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import MoveitCode
 from quartet_moveit.arm import moveit_code
@@ -13,6 +17,10 @@ LOWER_STEP_M = 0.02
 """Distance between the heights that are tried. It is also the room that is left to what stopped the arm higher up, more
 than an arm may miss its target by (arm.REACHED_M)."""
 MAX_LOWER_M = 0.5
+BEGINNINGS = 16
+"""Places where searches for other joint positions begin: the eight solutions that many arms have are mostly found."""
+SAME_RAD = 0.1
+"""Joint positions nearer than this are the same solution."""
 
 
 async def solve(robot: Robot, group: str, pose: Pose3D) -> list[float]:
@@ -61,9 +69,36 @@ def _steps(most: float) -> list[float]:
     return [*(number * LOWER_STEP_M for number in range(1, int(most / LOWER_STEP_M - 1e-6) + 1)), most]
 
 
-async def _ask(robot: Robot, group: str, pose: Pose3D, *, avoid_collisions: bool) -> tuple[int, list[float] | None]:
-    """Return MoveIt's code, and the joint positions nearest to the present ones or None."""
-    request = ik_request(robot, group, pose, avoid_collisions=avoid_collisions)
+async def others(robot: Robot, group: str, pose: Pose3D, now: Sequence[float]) -> list[list[float]]:
+    """Return other joint positions than `now` that bring the tool to `pose` without collisions, nearest to `now` first.
+
+    MoveIt gives one solution for each place where its search begins: some are drawn, the same ones for the same arm.
+    """
+    limit, found = robot.file.arm.joint_limit_rad, list[list[float]]()
+    begins = Random(len(now))
+    for _ in range(BEGINNINGS):
+        near = [begins.uniform(-math.pi, math.pi) for _ in now]
+        _, joints = await _ask(robot, group, pose, avoid_collisions=True, near=near)
+        if joints is None:
+            continue
+        # Whole turns of a joint are the same position of the arm, as long as they are within its limits.
+        turned = [a + math.remainder(b - a, math.tau) for a, b in zip(now, joints, strict=True)]
+        joints = [t if abs(t) <= limit else j for t, j in zip(turned, joints, strict=True)]
+        if all(_apart(joints, known) > SAME_RAD for known in (now, *found)):
+            found.append(joints)
+    return sorted(found, key=lambda joints: sum(abs(a - b) for a, b in zip(joints, now, strict=True)))
+
+
+def _apart(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the largest difference of a joint between two positions of the arm [rad]."""
+    return max(abs(a - b) for a, b in zip(one, other, strict=True))
+
+
+async def _ask(
+    robot: Robot, group: str, pose: Pose3D, *, avoid_collisions: bool, near: Sequence[float] | None = None
+) -> tuple[int, list[float] | None]:
+    """Return MoveIt's code, and the joint positions nearest to `near` (None: to the present ones), or None."""
+    request = ik_request(robot, group, pose, avoid_collisions=avoid_collisions, near=near)
     response = await robot.link.call_service(robot.file.services.compute_ik, request, timeout_s=IK_TIMEOUT_S)
     code = moveit_code(response)
     if code != SUCCESS:

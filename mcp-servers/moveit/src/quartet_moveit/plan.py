@@ -78,7 +78,7 @@ def register(server: ToolServer, planner: Planner) -> None:
                 result = await _to_pose(server, lease, target, chosen, planner_id, timeout, lower_by_m)
                 return await _left(planner, result)
             joints = joints_of(target, robot)
-            fields = await _move(server, lease, chosen, joint_constraints(robot, joints), planner_id, timeout)
+            fields = await move(server, lease, chosen, joint_constraints(robot, joints), planner_id, timeout)
             if fields["executed"] and (off := missed_joints(robot, await arm_joints(robot), joints)):
                 fields |= not_reached(off)
             return await _left(planner, ArmResult(**fields, pose=await tool_pose_or_none(robot)))
@@ -120,9 +120,9 @@ async def _to_pose(
     assert target.orientation is not None
     wanted = await in_base(robot, target.position, target.orientation, target.frame_id)
     pose, joints = await lease.unless_canceled(highest(robot, group, wanted, lower_by_m))
-    fields = await _move(server, lease, group, joint_constraints(robot, joints), planner_id, planning_s)
+    fields = await move(server, lease, group, joint_constraints(robot, joints), planner_id, planning_s)
     if fields.get("error_code") == MoveitCode.PLANNING_FAILED:
-        fields = await _move(server, lease, group, pose_constraints(robot, pose), planner_id, planning_s)
+        fields = await move(server, lease, group, pose_constraints(robot, pose), planner_id, planning_s)
     reached = await tool_pose_or_none(robot)
     if fields["executed"]:
         off = "where the tool is cannot be read from /tf" if reached is None else missed(reached, pose)
@@ -131,7 +131,7 @@ async def _to_pose(
     return ArmResult(**fields, pose=reached, lowered_m=wanted.position[2] - pose.position[2])
 
 
-async def _move(
+async def move(
     server: ToolServer, lease: MotionLease, group: str, constraints: Message, planner_id: str, planning_s: float
 ) -> dict[str, Any]:
     """Plan and execute through MoveGroup; the fields of the result."""

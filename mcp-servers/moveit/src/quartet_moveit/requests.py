@@ -1,5 +1,7 @@
 """Goals and requests of moveit_msgs."""
 
+from collections.abc import Sequence
+
 from quartet_contracts.tools import Pose3D
 from quartet_moveit.target import pose_message
 from quartet_robot_link import Message, Robot, duration
@@ -86,12 +88,21 @@ def move_goal(robot: Robot, group: str, constraints: Message, planner_id: str, t
     }
 
 
-def ik_request(robot: Robot, group: str, pose: Pose3D, *, avoid_collisions: bool) -> Message:
-    """Request of moveit_msgs/srv/GetPositionIK, seeded with the current state."""
+def bent(robot: Robot, joints: Sequence[float] | None) -> Message:
+    """moveit_msgs/msg/RobotState: the current one, with other joint positions of the arm [rad] where they are given."""
+    if joints is None:
+        return HERE
+    return {"is_diff": True, "joint_state": {"name": list(robot.file.arm.joints), "position": list(joints)}}
+
+
+def ik_request(
+    robot: Robot, group: str, pose: Pose3D, *, avoid_collisions: bool, near: Sequence[float] | None = None
+) -> Message:
+    """Request of moveit_msgs/srv/GetPositionIK; `near` is where the search begins [rad], None: the current state."""
     return {
         "ik_request": {
             "group_name": group,
-            "robot_state": HERE,
+            "robot_state": bent(robot, near),
             "avoid_collisions": avoid_collisions,
             "ik_link_name": robot.file.frames.tool,
             "pose_stamped": {"header": {"frame_id": pose.frame_id}, "pose": pose_message(pose)},
@@ -100,12 +111,14 @@ def ik_request(robot: Robot, group: str, pose: Pose3D, *, avoid_collisions: bool
     }
 
 
-def cartesian_request(robot: Robot, group: str, pose: Pose3D, max_step_m: float) -> Message:
-    """Request of moveit_msgs/srv/GetCartesianPath: straight from here to one pose."""
+def cartesian_request(
+    robot: Robot, group: str, pose: Pose3D, max_step_m: float, start: Sequence[float] | None = None
+) -> Message:
+    """Request of moveit_msgs/srv/GetCartesianPath: straight to one pose, from joint positions [rad] or (None) here."""
     scale = robot.file.arm.speed_scale
     return {
         "header": {"frame_id": pose.frame_id},
-        "start_state": HERE,
+        "start_state": bent(robot, start),
         "group_name": group,
         "link_name": robot.file.frames.tool,
         "waypoints": [pose_message(pose)],
