@@ -122,20 +122,55 @@ async def test_an_arm_whose_wrist_is_in_the_way_bends_otherwise_before_it_goes_d
     above, low = [0.6, 0.0, 0.8], [0.6, 0.0, 0.55]
     assert (await moveit.call("plan_and_execute", target={"position": above, "orientation": DOWN}))["ok"]
     before = sim.truth()["robot"]["arm"]
-    wrist = (await moveit.server.robot.transform("base_footprint", "arm_wrist_1_link")).translation
-    beside = {"object_id": "carton", "position": [wrist[0], wrist[1], wrist[2] - 0.25], "dimensions": [0.05, 0.05, 0.2]}
-    await moveit.call("add_collision_box", **beside)
+    await block_wrist(moveit, -0.25)
     result = await moveit.call("plan_cartesian_path", position=low)
     assert result["ok"], result
     assert math.dist(result["pose"]["position"], low) < 0.01
     after = sim.truth()["robot"]["arm"]
     assert max(abs(a - b) for a, b in zip(before, after, strict=True)) > 1.0, "the same joints only further on"
     # On the way up nothing is tried: the hand is among things there.
-    wall = {"object_id": "lid", "position": [0.6, 0.0, 0.75], "dimensions": [0.6, 0.6, 0.02]}
-    await moveit.call("add_collision_box", **wall)
+    await moveit.call("clear_planning_scene")
+    await block_wrist(moveit, 0.25)
     message = await moveit.refused("plan_cartesian_path", "PATH_INCOMPLETE", position=above)
     assert "nothing moved" in message
     assert sim.truth()["robot"]["arm"] == pytest.approx(after, abs=0.005)
+
+
+async def block_wrist(moveit, higher_m: float) -> None:
+    """Put a box so much above (or below) the arm's first wrist link, beside the way of the hand."""
+    x, y, z = (await moveit.server.robot.transform("base_footprint", "arm_wrist_1_link")).translation
+    box = {"object_id": "carton", "position": [x, y, z + higher_m], "dimensions": [0.05, 0.05, 0.2]}
+    await moveit.call("add_collision_box", **box)
+
+
+@pytest.mark.parametrize("why", ["holds", "halfway"])
+async def test_an_arm_bends_otherwise_with_a_free_and_empty_hand_only(moveit, sim, why):
+    """What is held would swing, and a hand that has stopped halfway may be among things that no camera shows."""
+    if why == "holds":
+        sim.post("/grasp", object="red coke can")
+    above, low = [0.6, 0.0, 0.85], [0.6, 0.0, 0.6]
+    assert (await moveit.call("plan_and_execute", target={"position": above, "orientation": DOWN}))["ok"]
+    if why == "halfway":
+        assert (await moveit.call("plan_cartesian_path", position=[0.6, 0.0, 0.84]))["ok"]
+    before = sim.truth()["robot"]["arm"]
+    await block_wrist(moveit, -0.25)
+    assert "nothing moved" in await moveit.refused("plan_cartesian_path", "PATH_INCOMPLETE", position=low)
+    assert sim.truth()["robot"]["arm"] == pytest.approx(before, abs=0.005)
+
+
+async def test_a_bend_that_is_stopped_is_told_as_an_incomplete_path(moveit, sim, monkeypatch):
+    """From there no straight way leads back to where the hand came from."""
+    from quartet_moveit import cartesian
+
+    async def stopped(*_):
+        return {"ok": False, "error_code": "EXECUTION_FAILED", "message": "protective stop", "executed": False}
+
+    above, low = [0.6, 0.0, 0.8], [0.6, 0.0, 0.55]
+    assert (await moveit.call("plan_and_execute", target={"position": above, "orientation": DOWN}))["ok"]
+    await block_wrist(moveit, -0.25)
+    monkeypatch.setattr(cartesian, "move", stopped)
+    message = await moveit.refused("plan_cartesian_path", "PATH_INCOMPLETE", position=low)
+    assert "stopped while it bent otherwise for the path: protective stop" in message
 
 
 async def test_a_wrist_that_is_in_the_way_however_the_arm_bends_moves_nothing(moveit, sim):

@@ -30,6 +30,8 @@ class Hand(RequestContext):
     lost_after: str = ""
     """What is held falls out of the hand with this tool."""
     tucked: bool = True
+    stuck: bool = False
+    """The arm does not get up from where it is."""
     holds: bool = True
     made: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
@@ -37,6 +39,8 @@ class Hand(RequestContext):
         self.made.append((tool, given))
         if code := (self.says.get(tool) or [""]).pop(0):
             return failure(code, "so it is")
+        if self.stuck and tool in {STRAIGHT, MOVE}:
+            return failure("EXECUTION_FAILED", "it does not move")
         if tool in {OPEN, self.lost_after}:
             self.holds = False
         if tool == "moveit__get_current_pose":
@@ -66,7 +70,7 @@ def hand(says: dict[str, list[str]] | None = None, **more: Any) -> Hand:
     request = SkillRequest.model_validate(
         {
             "request_id": "r1", "task_id": "t1", "robot": ROBOT.name, "skill": Skill.PICK, "created_at": now,
-            "deadline": now + 60, "grant": "g", "reply_to": "q", "arguments": {"object_name": "red coke can"},
+            "deadline": now + 600, "grant": "g", "reply_to": "q", "arguments": {"object_name": "red coke can"},
         }
     )  # fmt: skip
     none: Any = None
@@ -163,9 +167,17 @@ async def test_a_hand_that_is_still_among_things_goes_straight_up_first() -> Non
     assert check.put_back
 
 
+async def test_a_hand_that_does_not_get_up_swings_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quartet_agent_runtime._retreat.RETRY_S", 0.0)
+    check = hand(tucked=False, stuck=True)
+    report = await verify(check, PickReport(success=False, error_code="PICK_WRONG_OBJECT", reason="a tea box"))
+    assert "did not get up" in report.reason
+    assert {tool for tool, _ in check.poses()} == {STRAIGHT}
+
+
 async def test_nothing_is_begun_when_the_time_is_nearly_over() -> None:
     check = hand()
-    check.clock = WorkClock(20, 20)
+    check.clock = WorkClock(40, 40)
     report = await verify(check, CLAIM)
     assert "no time to put it back" in report.reason
     assert (report.held_object, check.poses()) == ("green tea box", [])

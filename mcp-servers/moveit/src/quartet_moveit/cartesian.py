@@ -1,5 +1,7 @@
 """plan_cartesian_path."""
 
+import asyncio
+import contextlib
 import math
 from typing import Annotated, Any
 
@@ -37,6 +39,8 @@ PLANNING_TIMEOUT_S = 15.0
 COMPLETE = 0.999
 ROUNDING = 0.001
 """Models write fractions with three digits: 0.867 of a path of which 13 of 15 steps are free is those 13."""
+SEARCH_S = 10.0
+"""Wall time for the search for other joint positions: MoveIt takes 0.5 s for each place where it finds none."""
 BENDING_PLAN_S = 5.0
 """Planning time [s] for the way to other joint positions."""
 NOT_MOVED = frozenset(
@@ -70,8 +74,8 @@ def register(server: ToolServer, planner: Planner) -> None:
         and PATH_INCOMPLETE gives the fraction; otherwise the tool goes as far as it can, a little short of what stops
         it (ok is true, fraction says how far). pose is where the tool is after the motion. On a way along the fingers,
         such as down to an object and up again, the gripper and what it holds may touch what the cameras see; where the
-        arm itself would on the way down, it first bends otherwise, with the tool back where it was, if the way is free
-        then. Failures:
+        arm itself would on the way down, and the hand is empty, it first bends otherwise, with the tool back where it
+        was, if the way is free then. Failures:
         PATH_INCOMPLETE, START_IN_COLLISION (clear_planning_scene, then once more; or go with plan_and_execute),
         EXECUTION_FAILED (the arm stopped on the way: get_current_pose), PLANNING_FAILED, INVALID_PARAMETERS,
         INVALID_GROUP, TRANSFORM_UNAVAILABLE, CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown:
@@ -88,9 +92,9 @@ def register(server: ToolServer, planner: Planner) -> None:
             length = math.dist(start.position, goal.position)
             least = min_fraction - ROUNDING
             response, fraction, bending = await _way(server, lease, planner, chosen, start, goal, least)
-            if bending is not None and not bending["executed"]:
+            if bending is not None and not bending["ok"]:
                 return ArmResult(**bending, fraction=fraction, pose=await tool_pose_or_none(robot))
-            still = "nothing moved" if bending is None else "the arm has only bent otherwise"
+            still = "nothing moved" if bending is None else "the tool is where it was, and the arm has bent otherwise"
             if least <= fraction < COMPLETE and moveit_code(response) == SUCCESS and length > 0:
                 shorter = max(least, fraction - ROOM_M / length)
                 part = _between(start, goal, shorter)
@@ -107,6 +111,7 @@ def register(server: ToolServer, planner: Planner) -> None:
                     f"{min_fraction:.0%}; {still}. Go with plan_and_execute, or choose another pose"
                 )
                 return ArmResult(**report, **failed(MoveitCode.PATH_INCOMPLETE, text))
+            planner.hand_is_free = False
             outcome = await run(
                 server,
                 lease,
@@ -129,15 +134,17 @@ async def _way(
 ) -> tuple[Message, float, dict[str, Any] | None]:
     """Return the straight path, the part of it that is possible, and how the arm was bent otherwise for it.
 
-    It bends on the way to something only, along the fingers: a hand that comes back is still among things.
+    It bends on the way to something only, along the fingers, and with an empty hand that has just come there by a plan:
+    what is held would swing, and a hand that comes back, or was stopped on the way, is among things.
     """
     robot = server.robot
     response, fraction = await lease.unless_canceled(_path(planner, robot, group, start, goal))
     blocked = moveit_code(response) == SUCCESS and fraction < least
-    if not (blocked and along_fingers(start, goal) and _leads_ahead(start, goal)):
+    may_bend = planner.hand_is_free and not planner.held.holds
+    if not (blocked and may_bend and along_fingers(start, goal) and _leads_ahead(start, goal)):
         return response, fraction, None
-    bending = await _bend(server, lease, planner, group, start, goal)
-    if bending is not None and bending["executed"]:
+    bending = await _bend(server, lease, planner, group, start, goal, least)
+    if bending is not None and bending["ok"]:
         response, fraction = await lease.unless_canceled(_path(planner, robot, group, start, goal))
     return response, fraction, bending
 
@@ -149,33 +156,51 @@ def _leads_ahead(start: Pose3D, goal: Pose3D) -> bool:
 
 
 async def _bend(
-    server: ToolServer, lease: MotionLease, planner: Planner, group: str, start: Pose3D, goal: Pose3D
+    server: ToolServer, lease: MotionLease, planner: Planner, group: str, start: Pose3D, goal: Pose3D, least: float
 ) -> dict[str, Any] | None:
-    """Bring the arm to other joint positions from which the straight path is wholly free, with the tool at `start`.
+    """Bring the arm to other joint positions from which the straight path is free, with the tool at `start`.
 
     Where a wrist would meet a tall neighbour of the thing on the way down, the arm often has another way to hold the
     same tool pose, with the wrist on the free side. Returns the fields of a result, None where nothing moved: there are
     no such positions, or no path to them.
     """
     robot = server.robot
-    joints = await lease.unless_canceled(_free_from(planner, robot, group, start, goal))
+    # The hand, too, must touch nothing where it turns.
+    await lease.unless_canceled(planner.prepare())
+    joints = await lease.unless_canceled(_free_from(planner, robot, group, start, goal, least))
     if joints is None:
         return None
     await lease.unless_canceled(planner.prepare())
-    fields = await move(server, lease, group, joint_constraints(robot, joints), "", BENDING_PLAN_S)
-    if not fields["executed"]:
-        return None if fields.get("error_code") in NOT_MOVED else fields
-    off = missed_joints(robot, await arm_joints(robot), joints)
-    return fields | not_reached(off) if off else fields
+    planner.hand_is_free = False
+    fields: dict[str, Any] = {"ok": True}
+    fields |= await move(server, lease, group, joint_constraints(robot, joints), "", BENDING_PLAN_S)
+    if fields.get("error_code") in NOT_MOVED:
+        return None
+    off = missed_joints(robot, await arm_joints(robot), joints) if fields["executed"] else ""
+    if off or fields.get("error_code") == MoveitCode.EXECUTION_FAILED:
+        # Not EXECUTION_FAILED: from here no straight way leads back to where the hand came from.
+        why = off or fields["message"]
+        fields |= failed(MoveitCode.PATH_INCOMPLETE, f"the arm was stopped while it bent otherwise for the path: {why}")
+    return fields
 
 
-async def _free_from(planner: Planner, robot: Robot, group: str, start: Pose3D, goal: Pose3D) -> list[float] | None:
-    """Return the nearest other joint positions from which the straight path from `start` to `goal` is wholly free."""
-    for joints in await others(robot, group, start, await arm_joints(robot)):
-        _, free = await _path(planner, robot, group, start, goal, joints)
-        if free >= COMPLETE:
-            return joints
-    return None
+async def _free_from(
+    planner: Planner, robot: Robot, group: str, start: Pose3D, goal: Pose3D, least: float
+) -> list[float] | None:
+    """Return other joint positions with the tool at `start` from which enough of the path to `goal` is free, or None.
+
+    The nearest from which all of it is free; without any, those from which most is.
+    """
+    best, most = None, least
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(SEARCH_S):
+            for joints in await others(robot, group, start, await arm_joints(robot)):
+                _, free = await _path(planner, robot, group, start, goal, joints)
+                if free >= COMPLETE:
+                    return joints
+                if free >= most:
+                    best, most = joints, free
+    return best
 
 
 async def _path(

@@ -217,6 +217,8 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
         """
         now = await grasp_of(robot)
         held.note(now)
+        if now.state is GraspState.EMPTY:
+            grasps.clear()
         known: dict[str, Any] = {}
         if releases:
             at, (position, on_map) = releases[0]

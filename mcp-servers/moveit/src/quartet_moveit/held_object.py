@@ -52,6 +52,11 @@ class HeldObject:
         self._changing = asyncio.Lock()
         """A look at the gripper may come while another one is being answered."""
 
+    @property
+    def holds(self) -> bool:
+        """Whether the last reading found something between the fingers."""
+        return self._width is not None
+
     def note(self, now: GripperResult, size_m: Size | None = None) -> None:
         """Note a reading of the gripper, and the size of what it closed on where that is told."""
         if now.state is GraspState.HOLDING:

@@ -17,7 +17,7 @@ LOWER_STEP_M = 0.02
 """Distance between the heights that are tried. It is also the room that is left to what stopped the arm higher up, more
 than an arm may miss its target by (arm.REACHED_M)."""
 MAX_LOWER_M = 0.5
-BEGINNINGS = 16
+BEGINNINGS = 12
 """Places where searches for other joint positions begin: the eight solutions that many arms have are mostly found."""
 SAME_RAD = 0.1
 """Joint positions nearer than this are the same solution."""
@@ -74,16 +74,18 @@ async def others(robot: Robot, group: str, pose: Pose3D, now: Sequence[float]) -
 
     MoveIt gives one solution for each place where its search begins: some are drawn, the same ones for the same arm.
     """
-    limit, found = robot.file.arm.joint_limit_rad, list[list[float]]()
+    found = list[list[float]]()
     begins = Random(len(now))
     for _ in range(BEGINNINGS):
         near = [begins.uniform(-math.pi, math.pi) for _ in now]
         _, joints = await _ask(robot, group, pose, avoid_collisions=True, near=near)
         if joints is None:
             continue
-        # Whole turns of a joint are the same position of the arm, as long as they are within its limits.
+        # Without whole turns it is nearer; MoveIt knows whether the joints get there.
         turned = [a + math.remainder(b - a, math.tau) for a, b in zip(now, joints, strict=True)]
-        joints = [t if abs(t) <= limit else j for t, j in zip(turned, joints, strict=True)]
+        if _apart(turned, joints) > SAME_RAD:
+            _, nearer = await _ask(robot, group, pose, avoid_collisions=True, near=turned)
+            joints = nearer or joints
         if all(_apart(joints, known) > SAME_RAD for known in (now, *found)):
             found.append(joints)
     return sorted(found, key=lambda joints: sum(abs(a - b) for a, b in zip(joints, now, strict=True)))

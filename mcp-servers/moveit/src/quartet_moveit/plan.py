@@ -74,6 +74,7 @@ def register(server: ToolServer, planner: Planner) -> None:
         chosen = check_group(group, robot)
         async with server.leases.acquire("arm", "plan_and_execute") as lease:
             await lease.unless_canceled(planner.prepare())
+            planner.hand_is_free = False
             if target.kind == "pose":
                 result = await _to_pose(server, lease, target, chosen, planner_id, timeout, lower_by_m)
                 return await _left(planner, result)
@@ -85,6 +86,7 @@ def register(server: ToolServer, planner: Planner) -> None:
 
 
 async def _left(planner: Planner, result: ArmResult) -> ArmResult:
+    planner.hand_is_free = result.ok
     if result.executed:
         await planner.held.hand_has_left()
     return result

@@ -15,6 +15,8 @@ class Planner:
         self._robot = robot
         self.held = held
         self._collisions = AllowedCollisions(robot)
+        self.hand_is_free = False
+        """Whether the last motion was a whole one around everything that is known: nothing is beside the hand."""
 
     async def prepare(self) -> None:
         """Prepare for a plan that a caller who holds the arm asks for by itself. Raises as `ask`."""

@@ -13,8 +13,8 @@ _TOLD: dict[str, str] = {
     MoveitCode.START_IN_COLLISION: "the arm touches something where it is, and nothing moved; go up first",
     MoveitCode.GOAL_IN_COLLISION: "the arm would touch something there, and nothing moved; choose a higher position or "
     "another yaw",
-    MoveitCode.PATH_INCOMPLETE: "part of the straight way is out of reach or not free, and nothing moved; go by a "
-    "waypoint aside, or choose another position",
+    MoveitCode.PATH_INCOMPLETE: "part of the straight way is out of reach or not free; go by a waypoint aside, or "
+    "choose another position",
     MoveitCode.GRIPPER_FAILED: "something is in the fingers' way, or their drive gave up; go up, or try it again",
     CommonCode.CANCELED: "the motion was canceled",
 }

@@ -22,7 +22,7 @@ LEAST_LIFT_M = 0.08
 """The hand comes from at least this far above, and leaves as far where more is not free."""
 WIDER_M = 0.04
 """The fingers open this much wider than what they hold: things may stand close."""
-LEAST_TIME_S = 30.0
+LEAST_TIME_S = 60.0
 """Nothing is begun with less time left: an arm among things is worse than a thing on the floor."""
 WHERE = "where it was taken from"
 
@@ -40,7 +40,9 @@ async def put_back(check: RequestContext, grasp: GripperResult) -> str:
         return f"; there was no time to put it back {WHERE}"
     if not await is_tucked(check):
         # A model may tell of it with the hand still among things.
-        await retreat(check)
+        lifted = await retreat(check)
+        if lifted is None or not lifted.ok:
+            return f"; it was not put back {WHERE}: the arm did not get up from where it is"
     lift = max(check.robot.manipulation.lift_height_m, LEAST_LIFT_M)
     low, high = _raised(taken.tool_pose, CLEARANCE_M), _raised(taken.tool_pose, lift)
     arm = CodedArm(check, failed=PickCode.PICK_PLAN_FAILED, out_of_reach=PickCode.PICK_REACH_EXCEEDED)
