@@ -455,7 +455,6 @@ async def test_an_arm_that_touches_something_at_the_start_is_backed_off_the_way_
 
 NO_WAY = ToolOutcome({"ok": False, "error_code": "PLANNING_FAILED", "message": "no way"})
 NO_LOOK = {
-    "no pose": {"no_pose": ToolOutcome({"ok": False, "error_code": "TOO_FEW_POINTS", "message": "no depth"})},
     "no reach": {"no_pose": ToolOutcome({"ok": True, "error_code": "NONE", "reachable": False})},
     "no motion": {"reaches": False},
     "no picture": {"no_picture": True},
@@ -613,6 +612,22 @@ async def test_what_is_seen_nowhere_has_failed_unless_it_was_let_go_over_the_bin
     settled = await verify_place(check, CLAIM)
     assert settled.error_code == "PLACE_DROP_VERIFY_FAILED"
     assert "it may have been lost on the way" in settled.reason
+
+
+@pytest.mark.parametrize("beside", [(), ((0.65, 0.45),)])
+async def test_a_bin_that_is_not_recognised_any_more_is_looked_at_from_where_the_thing_was_let_go(beside):
+    """A carton that stands out of the basket covers most of it; the front camera still shows both."""
+    check, _ = over("waste basket")
+    check.request = check.request.model_copy(update={"follows_uncertain": False, "alike_before": []})
+    check.no_pose = ToolOutcome({"ok": False, "error_code": "NO_OBJECTS_FOUND", "message": "no basket"})
+    check.shown_in_front, check.beside = True, beside
+    check.released = released_at(0.65, 0.05)
+    check.sees_from = (0.65, 0.05, 0.6 + ROBOT.manipulation.pre_place_height_m)
+    if beside:
+        with pytest.raises(VerificationError, match="which of them was held is not known"):
+            await verify_place(check, CLAIM)
+        return
+    assert (await verify_place(check, CLAIM)).error_code == "NONE"
 
 
 async def test_what_bounced_out_of_a_bin_is_looked_for_around_it_although_one_like_it_is_seen_inside():
