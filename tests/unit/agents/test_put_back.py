@@ -177,7 +177,7 @@ async def test_a_hand_that_does_not_get_up_swings_nowhere(monkeypatch: pytest.Mo
 
 async def test_nothing_is_begun_when_the_time_is_nearly_over() -> None:
     check = hand()
-    check.clock = WorkClock(40, 40)
+    check.clock = WorkClock(20, 20)
     report = await verify(check, CLAIM)
     assert "no time to put it back" in report.reason
     assert (report.held_object, check.poses()) == ("green tea box", [])

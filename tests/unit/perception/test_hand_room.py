@@ -10,6 +10,7 @@ from quartet_perception import ColourShapeSegmenter, estimate, plan_grasp
 from quartet_perception.hand_room import ROOM_M, HandRoom
 from quartet_perception.scene.occupied import occupied
 from quartet_perception.scene.solids import Solid
+from quartet_perception.tools.grasp import _is_from_above
 
 TABLE = 0.45
 CAN = Solid("cylinder", (0.066, 0.066, 0.118)).place(0.85, 0.0, TABLE)
@@ -100,9 +101,31 @@ def test_fingers_hand_and_camera_have_their_own_room(with_can, colours, robot, c
     assert low.over(along_y) > ROOM_M
     # As tall as the hand, where the camera hangs at yaw 0 and not half a turn on.
     tall = room_beside(0.21, 0.085)
-    assert tall.camera(along_x) <= 0
-    assert tall.camera(np.pi) >= ROOM_M
-    assert low.camera(along_x) >= ROOM_M
+    assert tall.camera(along_x)[0] <= 0
+    assert tall.camera(np.pi)[0] >= ROOM_M
+    assert low.camera(along_x)[0] >= ROOM_M
+
+
+def test_what_a_tall_neighbour_hides_is_no_room_for_the_camera(with_can, colours, robot, catalogue):
+    """From a low pose the side of a carton is seen and not how deep it is: its far corner stopped the hand."""
+    deep = with_can().box((0.90, 0.10, TABLE + 0.105), (0.20, 0.05, 0.21), colours["green"])
+    (found,) = ColourShapeSegmenter(catalogue).segment(deep.view(), ["coke can"])
+    seen = estimate(deep.view(), found)
+    low, above = deep.view(eye=(0.35, 0.0, TABLE + 0.2), target=(0.85, 0.0, TABLE + 0.06)), deep.view(**ABOVE)
+    hidden = HandRoom([low], seen, TABLE + 0.05, robot.gripper, BESIDE_HAND).camera(0.0)[1]
+    assert hidden > 0.5
+    free = HandRoom([low], seen, TABLE + 0.05, robot.gripper, BESIDE_HAND).camera(np.pi)
+    assert free[0] >= ROOM_M
+    room, hidden = HandRoom([above, low], seen, TABLE + 0.05, robot.gripper, BESIDE_HAND).camera(0.0)
+    assert (room <= 0, hidden < 0.5) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("eye", "steep"), [((0.5, 0.0, 0.95), False), ((0.8, -0.05, 1.1), True), ((0.85, 0.0, 1.5), False)]
+)
+def test_a_look_from_above_is_near_and_steep(eye, steep):
+    """From 0.4 m beside a low thing, what is behind its tall neighbour is hidden still."""
+    assert _is_from_above(eye, (0.85, 0.0, 0.83)) == steep
 
 
 def test_the_hand_turns_round_where_its_camera_would_meet_something(with_can, colours, robot, catalogue):

@@ -27,6 +27,8 @@ _CLEAR_M = 0.02
 (quartet_moveit.arm.REACHED_M); the rest is for the height that a camera has measured."""
 _WHOLE_WAY = 0.95
 """Part of a straight way that counts as all of it, as in plan_cartesian_path."""
+_HIDDEN_COST = 1.0
+"""Cost of a side of which no picture shows whether the camera has room there."""
 _TURNED_ROUND = 0.05
 """Cost of the hand turned by half a turn, which matters to its camera alone."""
 
@@ -58,8 +60,8 @@ class Grasp:
     x, y, z: of the tool flange [m]; yaw: direction in which the fingers close [rad]. width: of the object between
     them, length: across that [m]. tip_z: height of the fingertips. opening: how far the fingers are apart on the way
     down [m]. room: what is left between a finger or the hand and the nearest thing then [m]; below zero it comes down
-    on something. hidden: share of the fingers' way down that the picture does not show. uncertainty: of where the hand
-    comes, measured from the object.
+    on something. hidden: share of the fingers' or the camera's way down that no picture shows. uncertainty: of where
+    the hand comes, measured from the object.
     """
 
     x: float
@@ -146,7 +148,7 @@ def plan_grasp(
         if width > stroke - 2 * gripper.side_clearance_m:
             continue
         over = hand.over(yaw)
-        hand_yaw, camera = _better_side(hand, yaw)
+        hand_yaw, camera, camera_hidden = _better_side(hand, yaw)
         for opening, beside, hidden in hand.openings(yaw, width):
             cost = _lack(beside) + _lack(over) + _lack(camera) + width * 4 + abs(float(turn)) * 0.3
             if best is None or cost < best[0]:
@@ -163,7 +165,7 @@ def plan_grasp(
                         oriented,
                         opening,
                         min(beside, over, camera),
-                        hidden,
+                        max(hidden, camera_hidden),
                         grasp_uncertainty(seen, yaw, robot.arm.tool_error_m),
                     ),
                 )
@@ -193,11 +195,12 @@ def _square_on(turn: float) -> bool:
     return abs(abs(float(turn)) - np.pi / 2) < 0.09
 
 
-def _better_side(hand: HandRoom, yaw: float) -> tuple[float, float]:
-    """Return the yaw of the hand for fingers that close along `yaw`, and the room of its camera then [m].
+def _better_side(hand: HandRoom, yaw: float) -> tuple[float, float, float]:
+    """Return the yaw of the hand for fingers that close along `yaw`, and room [m] and hidden share of its camera then.
 
     The fingers are alike: that in [0, pi) is preferred, of which pi/2 closes along the y axis.
     """
     usual = yaw % np.pi
-    first, second = ((one, hand.camera(one)) for one in (usual, usual + np.pi))
-    return first if _lack(first[1]) <= _lack(second[1]) + _TURNED_ROUND else second
+    first, second = ((one, *hand.camera(one)) for one in (usual, usual + np.pi))
+    costs = [_lack(room) + _HIDDEN_COST * hidden for _, room, hidden in (first, second)]
+    return first if costs[0] <= costs[1] + _TURNED_ROUND else second

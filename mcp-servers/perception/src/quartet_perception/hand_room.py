@@ -68,17 +68,25 @@ class HandRoom:
         across = self._gripper.pad_width_m / 2 + HAND_WIDER_M
         return self._room(self._slices[1], _both_sides(yaw, (0.0, self._gripper.stroke_m / 2), across))[0]
 
-    def camera(self, yaw: float) -> float:
-        """Return the room of the wrist camera [m], which the hand has on one side; infinite without one."""
+    def camera(self, yaw: float) -> tuple[float, float]:
+        """Return the room of the wrist camera [m], which the hand has on one side, and how much of its place is hidden.
+
+        The room is infinite without one. Hidden is what no picture shows of the worst place, 0 to 1: the far
+        corner of a carton, behind the side that is seen, is enough to stop the hand.
+        """
         if self._camera is None:
-            return np.inf
-        return self._room(self._slices[2], camera_outline(self._camera, yaw))[0]
+            return np.inf, 0.0
+        clear, hidden = self._slices[2].at(camera_outline(self._camera, yaw) + self._middle)
+        return self._room_of(clear), float(hidden.max())
 
     def _room(self, places: Occupied, points: Array) -> tuple[float, float]:
         clear, hidden = places.at(points + self._middle)
+        return self._room_of(clear), float(hidden.mean())
+
+    @staticmethod
+    def _room_of(clear: Array) -> float:
         # Where something is taken, more of it is worse.
-        free = float(clear.min()) if clear.min() > 0 else -ROOM_M * float((clear <= 0).mean())
-        return free, float(hidden.mean())
+        return float(clear.min()) if clear.min() > 0 else -ROOM_M * float((clear <= 0).mean())
 
 
 def camera_outline(wrist_camera: Array, yaw: float) -> Array:

@@ -22,7 +22,7 @@ LEAST_LIFT_M = 0.08
 """The hand comes from at least this far above, and leaves as far where more is not free."""
 WIDER_M = 0.04
 """The fingers open this much wider than what they hold: things may stand close."""
-LEAST_TIME_S = 60.0
+LEAST_TIME_S = 30.0
 """Nothing is begun with less time left: an arm among things is worse than a thing on the floor."""
 WHERE = "where it was taken from"
 

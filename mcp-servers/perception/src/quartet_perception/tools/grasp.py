@@ -1,5 +1,7 @@
 """The tool get_topdown_grasp_pose: where the hand must go to pick an object up."""
 
+import math
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -19,6 +21,8 @@ from quartet_tool_server import ToolServer
 
 _FLAT_M = 0.005
 """Least height that is told for the planner's sake."""
+_STEEP = 0.7
+"""Least sine of the angle at which a look from above looks down."""
 _LITTLE_ROOM_M = 0.006
 """With less room than this a finger may touch something."""
 
@@ -107,7 +111,7 @@ def _result(
     notes = [f"'{name}' is {distance:.2f} m away and {seen.height:.3f} m tall"]
     if distance > reach:
         notes.append(f"beyond the arm's reach of {reach:.2f} m there: drive nearer first")
-    from_above = bool(np.linalg.norm(view.origin - np.array(seen.centre)) <= FROM_ABOVE_M)
+    from_above = _is_from_above(view.origin.tolist(), seen.centre)
     look_again = (as_seen or not grasp.sure) and not from_above
     # From a second place of the base it is as good as it gets.
     too_uncertain = grasp.too_uncertain and from_above and fused.stops == 1
@@ -161,3 +165,12 @@ def _short(grasp: Grasp) -> str:
     """Return that the hand has too little room for where it may be."""
     room = max(grasp.room, 0.0) * 1000
     return f"the hand has {room:.0f} mm of room and needs {grasp.needed_m * 1000:.0f} mm for what it may be off"
+
+
+def _is_from_above(camera: Sequence[float], centre: Sequence[float]) -> bool:
+    """Return whether a camera at that point looks down at an object from near: it then sees the tops of what is beside.
+
+    From a low pose of the arm, a tall neighbour hides most of what the hand would meet.
+    """
+    away = math.dist(camera, centre)
+    return away <= FROM_ABOVE_M and camera[2] - centre[2] >= _STEEP * away
