@@ -117,7 +117,7 @@ async def test_what_is_attached_moves_with_the_hand_and_is_kept_clear(moveit, si
     assert (await moveit.call("plan_cartesian_path", position=[0.6, 0.2, 0.5]))["ok"]
 
 
-async def test_an_arm_whose_wrist_is_in_the_way_bends_otherwise_before_it_goes_down(moveit, sim):
+async def test_an_arm_whose_wrist_is_in_the_way_takes_other_joint_positions_before_it_goes_down(moveit, sim):
     """A tall neighbour stands where the wrist would come; the hand itself has room."""
     above, low = [0.6, 0.0, 0.8], [0.6, 0.0, 0.55]
     assert (await moveit.call("plan_and_execute", target={"position": above, "orientation": DOWN}))["ok"]
@@ -143,8 +143,8 @@ async def block_wrist(moveit, higher_m: float) -> None:
     await moveit.call("add_collision_box", **box)
 
 
-@pytest.mark.parametrize("why", ["holds", "halfway"])
-async def test_an_arm_bends_otherwise_with_a_free_and_empty_hand_only(moveit, sim, why):
+@pytest.mark.parametrize("why", ["holds", "halfway", "up"])
+async def test_an_arm_takes_other_joint_positions_with_a_free_and_empty_hand_on_its_way_down_only(moveit, sim, why):
     """What is held would swing, and a hand that has stopped halfway may be among things that no camera shows."""
     if why == "holds":
         sim.post("/grasp", object="red coke can")
@@ -153,12 +153,13 @@ async def test_an_arm_bends_otherwise_with_a_free_and_empty_hand_only(moveit, si
     if why == "halfway":
         assert (await moveit.call("plan_cartesian_path", position=[0.6, 0.0, 0.84]))["ok"]
     before = sim.truth()["robot"]["arm"]
-    await block_wrist(moveit, -0.25)
-    assert "nothing moved" in await moveit.refused("plan_cartesian_path", "PATH_INCOMPLETE", position=low)
+    await block_wrist(moveit, 0.25 if why == "up" else -0.25)
+    goal = [0.6, 0.0, 1.05] if why == "up" else low
+    assert "nothing moved" in await moveit.refused("plan_cartesian_path", "PATH_INCOMPLETE", position=goal)
     assert sim.truth()["robot"]["arm"] == pytest.approx(before, abs=0.005)
 
 
-async def test_a_bend_that_is_stopped_is_told_as_an_incomplete_path(moveit, sim, monkeypatch):
+async def test_a_stop_on_the_way_to_other_joint_positions_is_told_as_an_incomplete_path(moveit, sim, monkeypatch):
     """From there no straight way leads back to where the hand came from."""
     from quartet_moveit import cartesian
 
@@ -170,7 +171,7 @@ async def test_a_bend_that_is_stopped_is_told_as_an_incomplete_path(moveit, sim,
     await block_wrist(moveit, -0.25)
     monkeypatch.setattr(cartesian, "move", stopped)
     message = await moveit.refused("plan_cartesian_path", "PATH_INCOMPLETE", position=low)
-    assert "stopped while it bent otherwise for the path: protective stop" in message
+    assert "stopped on its way to other joint positions: protective stop" in message
 
 
 async def test_a_wrist_that_is_in_the_way_however_the_arm_bends_moves_nothing(moveit, sim):

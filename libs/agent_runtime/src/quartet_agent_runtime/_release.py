@@ -24,8 +24,8 @@ def lies_outside(region: PlaceRegion, seen: Detection) -> bool:
     return math.hypot(*seen.position_base[:2]) <= FLOOR_RADIUS_M
 
 
-async def released_at(check: RequestContext, released: Release | None) -> tuple[float, float] | None:
-    """Return where something was held until it was let go, as the gripper's server measured it [m, base frame].
+async def released_at(check: RequestContext, released: Release | None) -> tuple[float, float, float] | None:
+    """Return where the flange was until something was let go, as the gripper's server measured it [m, base frame].
 
     In this attempt, or at any time for one that follows an attempt of unknown end; the base may have moved since that
     one, so its place on the map counts. None when it is not known. Raises VerificationError when the robot is not
@@ -34,13 +34,14 @@ async def released_at(check: RequestContext, released: Release | None) -> tuple[
     if released is None:
         return None
     if released.age_s <= check.age_s:
-        return released.tool_position[0], released.tool_position[1]
+        return released.tool_position
     if not check.request.follows_uncertain or released.tool_position_map is None:
         return None
     pose = await check.pose()
-    x, y = released.tool_position_map[0] - pose.x, released.tool_position_map[1] - pose.y
+    on_map = released.tool_position_map
+    x, y = on_map[0] - pose.x, on_map[1] - pose.y
     c, s = math.cos(pose.yaw), math.sin(pose.yaw)
-    return c * x + s * y, c * y - s * x
+    return c * x + s * y, c * y - s * x, on_map[2]
 
 
 async def let_go_over(check: RequestContext, released: Release | None, region: PlaceRegion | None) -> bool:
@@ -51,4 +52,4 @@ async def let_go_over(check: RequestContext, released: Release | None, region: P
     if region is None:
         return False
     at = await released_at(check, released)
-    return at is not None and region.covers(*at)
+    return at is not None and region.covers(*at[:2])

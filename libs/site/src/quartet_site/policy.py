@@ -126,7 +126,7 @@ class Phases(Section):
     arm_or_base: bool = True
     """Whether the arm may not start while the base drives, nor the base while the arm moves."""
     no_release: list[AgentName] = ["approach", "pick"]
-    """Agents that may not open the gripper while it holds something, except where the same request closed it."""
+    """Agents that may not open the gripper while it holds something, except where this request grasped that."""
 
 
 class Rates(Section):

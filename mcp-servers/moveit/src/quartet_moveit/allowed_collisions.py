@@ -93,11 +93,15 @@ class AllowedCollisions:
 
 def along_fingers(start: Pose3D, goal: Pose3D) -> bool:
     """Return whether a straight path between two poses of the tool leads along its fingers, as one to a thing does."""
-    way = tuple(b - a for a, b in zip(start.position, goal.position, strict=True))
-    ahead = rotate(start.orientation, (0.0, 0.0, 1.0))
-    along = sum(a * b for a, b in zip(way, ahead, strict=True))
-    aside = math.sqrt(max(0.0, math.hypot(*way) ** 2 - along**2))
+    along = distance_ahead(start, goal)
+    aside = math.sqrt(max(0.0, math.dist(start.position, goal.position) ** 2 - along**2))
     return aside <= max(ASIDE_M, ASIDE_SHARE * abs(along))
+
+
+def distance_ahead(start: Pose3D, goal: Pose3D) -> float:
+    """Return how far `goal` is ahead of the tool, where the fingers point at `start` [m]; negative: behind it."""
+    ahead = rotate(start.orientation, (0.0, 0.0, 1.0))
+    return sum((b - a) * one for a, b, one in zip(start.position, goal.position, ahead, strict=True))
 
 
 def changed(matrix: Message, links: list[str], *, allowed: bool) -> Message:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import ArmResult, MoveitCode
-from quartet_moveit.allowed_collisions import along_fingers
+from quartet_moveit.allowed_collisions import along_fingers, distance_ahead
 from quartet_moveit.arm import (
     arm_joints,
     failed,
@@ -23,13 +23,13 @@ from quartet_moveit.arm import (
     verdict,
 )
 from quartet_moveit.codes import SUCCESS, name_of, tool_code
-from quartet_moveit.inverse import others
+from quartet_moveit.inverse import other_solutions
 from quartet_moveit.plan import move
 from quartet_moveit.planner import Planner
 from quartet_moveit.requests import cartesian_request, flange_at, joint_constraints, move_goal
 from quartet_moveit.target import check_group, in_base
 from quartet_robot_link import Message, Robot
-from quartet_robot_link.geometry import rotate, slerp
+from quartet_robot_link.geometry import slerp
 from quartet_safety.motion import MotionLease
 from quartet_tool_server import Finite, Orientation, Position, ToolServer
 
@@ -41,7 +41,7 @@ ROUNDING = 0.001
 """Models write fractions with three digits: 0.867 of a path of which 13 of 15 steps are free is those 13."""
 SEARCH_S = 10.0
 """Wall time for the search for other joint positions: MoveIt takes 0.5 s for each place where it finds none."""
-BENDING_PLAN_S = 5.0
+RECONFIGURATION_PLAN_S = 5.0
 """Planning time [s] for the way to other joint positions."""
 NOT_MOVED = frozenset(
     {MoveitCode.PLANNING_FAILED, MoveitCode.START_IN_COLLISION, MoveitCode.GOAL_IN_COLLISION, MoveitCode.OUT_OF_REACH}
@@ -73,13 +73,12 @@ def register(server: ToolServer, planner: Planner) -> None:
         base frame. The path is planned first; when less than min_fraction of it is free and reachable nothing moves
         and PATH_INCOMPLETE gives the fraction; otherwise the tool goes as far as it can, a little short of what stops
         it (ok is true, fraction says how far). pose is where the tool is after the motion. On a way along the fingers,
-        such as down to an object and up again, the gripper and what it holds may touch what the cameras see; where the
-        arm itself would on the way down, and the hand is empty, it first bends otherwise, with the tool back where it
-        was, if the way is free then. Failures:
-        PATH_INCOMPLETE, START_IN_COLLISION (clear_planning_scene, then once more; or go with plan_and_execute),
-        EXECUTION_FAILED (the arm stopped on the way: get_current_pose), PLANNING_FAILED, INVALID_PARAMETERS,
-        INVALID_GROUP, TRANSFORM_UNAVAILABLE, CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown:
-        get_current_pose first), STOPPED (report it).
+        such as down to an object and up again, the gripper and what it holds may touch what the cameras see; where a
+        link of the arm would on the way down, and the hand is empty, the arm first takes other joint positions with the
+        same tool pose, if the way is free from them. Failures: PATH_INCOMPLETE, START_IN_COLLISION
+        (clear_planning_scene, then once more; or go with plan_and_execute), EXECUTION_FAILED (the arm stopped on the
+        way: get_current_pose), PLANNING_FAILED, INVALID_PARAMETERS, INVALID_GROUP, TRANSFORM_UNAVAILABLE, CANCELED,
+        BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown: get_current_pose first), STOPPED (report it).
         """
         chosen = check_group(group, robot)
         async with server.leases.acquire("arm", "plan_cartesian_path") as lease:
@@ -91,10 +90,14 @@ def register(server: ToolServer, planner: Planner) -> None:
                 goal = await in_base(robot, position, orientation, frame_id)
             length = math.dist(start.position, goal.position)
             least = min_fraction - ROUNDING
-            response, fraction, bending = await _way(server, lease, planner, chosen, start, goal, least)
-            if bending is not None and not bending["ok"]:
-                return ArmResult(**bending, fraction=fraction, pose=await tool_pose_or_none(robot))
-            still = "nothing moved" if bending is None else "the tool is where it was, and the arm has bent otherwise"
+            response, fraction, reconfigured = await _way(server, lease, planner, chosen, start, goal, least)
+            if reconfigured is not None and not reconfigured["ok"]:
+                return ArmResult(**reconfigured, fraction=fraction, pose=await tool_pose_or_none(robot))
+            still = (
+                "nothing moved"
+                if reconfigured is None
+                else "the tool is where it was, with other joint positions of the arm"
+            )
             if least <= fraction < COMPLETE and moveit_code(response) == SUCCESS and length > 0:
                 shorter = max(least, fraction - ROOM_M / length)
                 part = _between(start, goal, shorter)
@@ -132,30 +135,25 @@ def register(server: ToolServer, planner: Planner) -> None:
 async def _way(
     server: ToolServer, lease: MotionLease, planner: Planner, group: str, start: Pose3D, goal: Pose3D, least: float
 ) -> tuple[Message, float, dict[str, Any] | None]:
-    """Return the straight path, the part of it that is possible, and how the arm was bent otherwise for it.
+    """Return the straight path, the part of it that is possible, and the result of `_reconfigure`, None without one.
 
-    It bends on the way to something only, along the fingers, and with an empty hand that has just come there by a plan:
-    what is held would swing, and a hand that comes back, or was stopped on the way, is among things.
+    The arm takes other joint positions on the way to something only, along the fingers, and with an empty hand that has
+    just come there by a plan: what is held would swing, and a hand that comes back, or was stopped on the way, is among
+    things.
     """
     robot = server.robot
     response, fraction = await lease.unless_canceled(_path(planner, robot, group, start, goal))
     blocked = moveit_code(response) == SUCCESS and fraction < least
-    may_bend = planner.hand_is_free and not planner.held.holds
-    if not (blocked and may_bend and along_fingers(start, goal) and _leads_ahead(start, goal)):
+    may_turn = planner.hand_is_free and not planner.held.holds
+    if not (blocked and may_turn and along_fingers(start, goal) and distance_ahead(start, goal) > 0):
         return response, fraction, None
-    bending = await _bend(server, lease, planner, group, start, goal, least)
-    if bending is not None and bending["ok"]:
+    reconfigured = await _reconfigure(server, lease, planner, group, start, goal, least)
+    if reconfigured is not None and reconfigured["ok"]:
         response, fraction = await lease.unless_canceled(_path(planner, robot, group, start, goal))
-    return response, fraction, bending
+    return response, fraction, reconfigured
 
 
-def _leads_ahead(start: Pose3D, goal: Pose3D) -> bool:
-    """Return whether the way leads to where the fingers point."""
-    ahead = rotate(start.orientation, (0.0, 0.0, 1.0))
-    return sum((b - a) * f for a, b, f in zip(start.position, goal.position, ahead, strict=True)) > 0
-
-
-async def _bend(
+async def _reconfigure(
     server: ToolServer, lease: MotionLease, planner: Planner, group: str, start: Pose3D, goal: Pose3D, least: float
 ) -> dict[str, Any] | None:
     """Bring the arm to other joint positions from which the straight path is free, with the tool at `start`.
@@ -173,14 +171,14 @@ async def _bend(
     await lease.unless_canceled(planner.prepare())
     planner.hand_is_free = False
     fields: dict[str, Any] = {"ok": True}
-    fields |= await move(server, lease, group, joint_constraints(robot, joints), "", BENDING_PLAN_S)
+    fields |= await move(server, lease, group, joint_constraints(robot, joints), "", RECONFIGURATION_PLAN_S)
     if fields.get("error_code") in NOT_MOVED:
         return None
     off = missed_joints(robot, await arm_joints(robot), joints) if fields["executed"] else ""
     if off or fields.get("error_code") == MoveitCode.EXECUTION_FAILED:
         # Not EXECUTION_FAILED: from here no straight way leads back to where the hand came from.
         why = off or fields["message"]
-        fields |= failed(MoveitCode.PATH_INCOMPLETE, f"the arm was stopped while it bent otherwise for the path: {why}")
+        fields |= failed(MoveitCode.PATH_INCOMPLETE, f"the arm was stopped on its way to other joint positions: {why}")
     return fields
 
 
@@ -194,7 +192,7 @@ async def _free_from(
     best, most = None, least
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(SEARCH_S):
-            for joints in await others(robot, group, start, await arm_joints(robot)):
+            for joints in await other_solutions(robot, group, start, await arm_joints(robot)):
                 _, free = await _path(planner, robot, group, start, goal, joints)
                 if free >= COMPLETE:
                     return joints

@@ -126,6 +126,8 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
         held_at = await holds_at()
         held_before = held_at is not None
         yield
+        if held_at is None and not grasps:
+            return
         # What cannot be measured is no release, and does not spoil the result.
         if await state_now() is GraspState.EMPTY:
             grasps.clear()

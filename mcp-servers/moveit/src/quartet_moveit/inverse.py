@@ -69,7 +69,7 @@ def _steps(most: float) -> list[float]:
     return [*(number * LOWER_STEP_M for number in range(1, int(most / LOWER_STEP_M - 1e-6) + 1)), most]
 
 
-async def others(robot: Robot, group: str, pose: Pose3D, now: Sequence[float]) -> list[list[float]]:
+async def other_solutions(robot: Robot, group: str, pose: Pose3D, now: Sequence[float]) -> list[list[float]]:
     """Return other joint positions than `now` that bring the tool to `pose` without collisions, nearest to `now` first.
 
     MoveIt gives one solution for each place where its search begins: some are drawn, the same ones for the same arm.

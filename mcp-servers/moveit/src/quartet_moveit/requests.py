@@ -88,7 +88,7 @@ def move_goal(robot: Robot, group: str, constraints: Message, planner_id: str, t
     }
 
 
-def bent(robot: Robot, joints: Sequence[float] | None) -> Message:
+def state_at(robot: Robot, joints: Sequence[float] | None) -> Message:
     """moveit_msgs/msg/RobotState: the current one, with other joint positions of the arm [rad] where they are given."""
     if joints is None:
         return HERE
@@ -102,7 +102,7 @@ def ik_request(
     return {
         "ik_request": {
             "group_name": group,
-            "robot_state": bent(robot, near),
+            "robot_state": state_at(robot, near),
             "avoid_collisions": avoid_collisions,
             "ik_link_name": robot.file.frames.tool,
             "pose_stamped": {"header": {"frame_id": pose.frame_id}, "pose": pose_message(pose)},
@@ -118,7 +118,7 @@ def cartesian_request(
     scale = robot.file.arm.speed_scale
     return {
         "header": {"frame_id": pose.frame_id},
-        "start_state": bent(robot, start),
+        "start_state": state_at(robot, start),
         "group_name": group,
         "link_name": robot.file.frames.tool,
         "waypoints": [pose_message(pose)],

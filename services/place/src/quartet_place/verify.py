@@ -106,8 +106,7 @@ async def _search(
     above = LookFromAbove(region=region)
     # Into a container always: what bounced out of it, with one like it inside, lies behind it as likely as before it.
     if inside is None or (region is not None and region.within is not None):
-        at = await released_at(check, released)
-        above = await _look_from_above(check, arguments, region, at, released.tool_position[2] if released else 0.0)
+        above = await _look_from_above(check, arguments, region, await released_at(check, released))
         inside, region = inside or above.inside, above.region
         pictures += above.pictures
     by_id = _object_id(check) is not None and normalise(arguments.object_name) != HELD_OBJECT
@@ -160,17 +159,13 @@ def _where_it_is(arguments: PlaceArguments, region: PlaceRegion | None, seen: li
 
 
 async def _look_from_above(
-    check: RequestContext,
-    arguments: PlaceArguments,
-    region: PlaceRegion | None,
-    released: tuple[float, float] | None,
-    released_z: float,
+    check: RequestContext, arguments: PlaceArguments, region: PlaceRegion | None, released: Point | None
 ) -> LookFromAbove:
     """Look for the object with the wrist camera above the target; the arm returns to its transit state.
 
-    On the floor and on a surface it looks at where the object was `released` [m, base frame], where that is known: the
-    spot that is free now is another one. So it does where the target is not recognised any more, with a carton that
-    stands out of it; released_z [m] is how high the flange was then.
+    On the floor and on a surface it looks at where the flange was when the object was `released` [m, base frame], where
+    that is known: the spot that is free now is another one. So it does where the target is not recognised any more,
+    with a carton that stands out of it.
 
     Into a container it looks from above each side of the rim as well: of a can that stands upright in it, the view from
     straight above shows the lid only, which has none of its colours. The first two views of a container are always
@@ -181,23 +176,23 @@ async def _look_from_above(
         pose = await _placing_pose(check, arguments, None)
     opening = opening_m(check.site, arguments)
     if pose.ok and pose.pre_place_pose is not None and pose.reachable is not False:
-        from_above, lower_by_m = pose.pre_place_pose, pose.pre_place_lower_by_m
+        above, lower_by_m = pose.pre_place_pose, pose.pre_place_lower_by_m
         region = region or around_drop(mode_of(check.site, arguments.target_location), pose, opening)
     elif released is not None and not pose.ok:
         lower_by_m = check.robot.manipulation.pre_place_height_m
-        position = (*released, released_z + lower_by_m)
-        from_above = Pose3D(frame_id=check.robot.frames.base, position=position, orientation=FINGERS_DOWN)
+        x, y, z = released
+        above = Pose3D(frame_id=check.robot.frames.base, position=(x, y, z + lower_by_m), orientation=FINGERS_DOWN)
     else:
         return LookFromAbove(region=region)
     inside: Detection | None = None
     pictures: list[list[Detection]] = []
-    x, y, height = from_above.position
+    x, y, height = above.position
     if opening is None and released is not None:
-        x, y = released
+        x, y, _ = released
     for number, position in enumerate(viewpoints((x, y, height), opening), start=1):
         if inside is not None and (opening is None or number > ROUND_VIEWS):
             break
-        wanted = from_above.model_copy(update={"position": position})
+        wanted = above.model_copy(update={"position": position})
         if not await _move(check, wanted, lower_by_m):
             continue
         if (seen := await check.try_detect(arguments.object_name, "arm", _object_id(check))) is not None:
