@@ -331,6 +331,25 @@ async def test_a_grasp_between_neighbours_opens_less_and_asks_for_another_look(e
     assert "look again from pre_grasp_pose" in between["message"]
 
 
+async def test_a_look_from_above_asks_for_no_other(eyes, studio, monkeypatch):
+    looks = []
+
+    def from_above(camera, centre):
+        looks.append((camera[2], centre[2]))
+        return True
+
+    studio.reset(0)
+    studio.place("green tea box", 0.8, 0.0, 0.0, yaw=0.0)
+    studio.place("red coke can", 0.8, 0.083, 0.0)
+    studio.place("red cup", 0.8, -0.093, 0.0)
+    asked = {"object_name": "green tea box", "camera": "front"}
+    assert (await eyes.call("get_topdown_grasp_pose", **asked))["look_again"]
+    monkeypatch.setattr("quartet_perception.tools.grasp._is_from_above", from_above)
+    assert not (await eyes.call("get_topdown_grasp_pose", **asked))["look_again"]
+    [(camera, centre)] = looks
+    assert camera - centre > 0.9, "the front camera is above the box"
+
+
 async def test_a_grasp_pose_combines_both_cameras_until_the_object_is_moved(eyes, studio):
     studio.reset(0)
     studio.place("purple toy block", 0.8, 0.0, 0.0)

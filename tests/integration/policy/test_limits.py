@@ -1,6 +1,7 @@
 """Each rule of a policy refuses with its code, names itself, the value and what is allowed, and nothing is sent."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,6 +10,7 @@ import quartet_nav2
 import quartet_perception.server
 import quartet_ros
 from quartet_robot_link import CallTimeoutError, GoalStatus, MotionOutcome
+from quartet_robot_link.geometry import multiply
 from quartet_tool_server import ToolError
 
 CORNER = {"geofence": {"areas": [], "zones": [{"name": "corner", "outline": [[-1, -1], [1, -1], [1, 1], [-1, 1]]}]}}
@@ -382,14 +384,26 @@ async def test_who_carries_does_not_let_go(serve, robot, monkeypatch, sent):
     assert len(sent.goals) == 3
 
 
-@pytest.mark.parametrize(("moved_m", "code"), [(0.03, "NONE"), (0.05, "WRONG_PHASE")])
-async def test_who_carries_may_let_go_where_the_fingers_closed(serve, robot, monkeypatch, moved_m, code):
+@pytest.mark.parametrize(
+    ("since", "code"),
+    [
+        ({"raised_m": 0.03}, "NONE"),
+        ({"raised_m": 0.05}, "WRONG_PHASE"),
+        ({"turned_rad": 0.1}, "NONE"),
+        ({"turned_rad": 0.4}, "WRONG_PHASE"),
+        ({"request": "another"}, "WRONG_PHASE"),
+        ({"rests": False}, "WRONG_PHASE"),
+        ({"lifted_while_closing_m": 0.02}, "WRONG_PHASE"),
+    ],
+    ids=str,
+)
+async def test_who_carries_may_let_go_where_the_fingers_closed(serve, robot, monkeypatch, since, code):
     """What was picked by mistake goes back to where it was. Width and place of the fingers are scripted."""
     from quartet_moveit import gripper
     from quartet_moveit.arm import pose_in
     from quartet_moveit.gripper import Reading
 
-    fingers, raised = {"width_m": 0.0}, {"m": 0.0}
+    fingers, hand = {"width_m": 0.0}, {"raised_m": 0.0, "turned_rad": 0.0}
 
     class Moved:
         def __init__(self, goal):
@@ -397,6 +411,7 @@ async def test_who_carries_may_let_go_where_the_fingers_closed(serve, robot, mon
 
         async def outcome(self):
             fingers["width_m"] = 0.06 if self.closes else 0.14
+            hand["raised_m"] += since.get("lifted_while_closing_m", 0.0) if self.closes else 0.0
             return MotionOutcome(GoalStatus.SUCCEEDED, {"stalled": self.closes}, 0.1)
 
         async def ended(self): ...
@@ -410,18 +425,28 @@ async def test_who_carries_may_let_go_where_the_fingers_closed(serve, robot, mon
     async def shifted(*where):
         pose = await pose_in(*where)
         x, y, z = pose.position
-        return pose.model_copy(update={"position": (x, y, z + raised["m"])})
+        turn = (0.0, 0.0, math.sin(hand["turned_rad"] / 2), math.cos(hand["turned_rad"] / 2))
+        moved = {"position": (x, y, z + hand["raised_m"]), "orientation": multiply(turn, pose.orientation)}
+        return pose.model_copy(update=moved)
+
+    async def rests(**_):
+        return since.get("rests", True)
 
     monkeypatch.setattr(robot, "start_motion", lambda _action, _kind, goal, **_: Moved(goal))
     monkeypatch.setattr(gripper, "read", read)
     monkeypatch.setattr(gripper, "pose_in", shifted)
     moveit = await serve(quartet_moveit, agent="pick")
     assert (await moveit.call("close_gripper"))["state"] == "HOLDING"
-    raised["m"] = moved_m
+    hand |= {name: value for name, value in since.items() if name in hand}
+    monkeypatch.setattr(robot, "wait_arm_at_rest", rests)
+    if "request" in since:
+        other = SimpleNamespace(get=lambda: SimpleNamespace(jti=since["request"]))
+        monkeypatch.setattr(gripper, "current_grant", other)
     assert (await moveit.call("open_gripper"))["error_code"] == code
     assert fingers["width_m"] == (0.14 if code == "NONE" else 0.06)
     # Put into the hand by somebody, later.
-    fingers["width_m"], raised["m"] = 0.06, 0.0
+    fingers["width_m"] = 0.06
+    hand |= {"raised_m": 0.0, "turned_rad": 0.0}
     if code == "NONE":
         assert "no_release" in await moveit.refused("open_gripper", "WRONG_PHASE")
 

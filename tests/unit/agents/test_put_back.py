@@ -121,6 +121,13 @@ async def test_what_cannot_be_put_back_stays_in_the_gripper(says: dict[str, list
         assert check.poses()[-1] == (STRAIGHT, 1.1), "the hand does not stay among things"
 
 
+async def test_after_a_person_has_canceled_the_opening_nothing_moves() -> None:
+    check = hand({OPEN: ["CANCELED"]})
+    report = await verify(check, CLAIM)
+    assert "CANCELED" in report.reason
+    assert check.poses()[-1] == (STRAIGHT, pytest.approx(0.91)), "the hand stays where the person stopped it"
+
+
 async def test_an_arm_that_does_not_get_away_is_told_and_has_put_it_back() -> None:
     check = hand({STRAIGHT: ["", "PATH_INCOMPLETE"], MOVE: ["", "OUT_OF_REACH", "PLANNING_FAILED", "PLANNING_FAILED"]})
     report = await verify(check, CLAIM)

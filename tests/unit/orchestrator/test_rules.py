@@ -22,6 +22,7 @@ from quartet_contracts import (
 )
 from quartet_contracts.journal import SkillSettled
 from quartet_orchestrator.recovery import AttemptOutcome
+from quartet_orchestrator.recovery.outcomes import skill_details
 from quartet_orchestrator.tasks.facts import OTHER_PUT_DOWN, GripperContent, TaskFacts
 from quartet_orchestrator.tasks.names import SiteNames
 from quartet_orchestrator.tasks.rules import MAX_FAILED_PICKS, SPARE_APPROACHES, CallRules
@@ -206,6 +207,13 @@ def test_after_a_wrong_object_was_put_back_the_right_one_is_approached():
     story.then(approach()).then(pick(), "PICK_WRONG_OBJECT", put_back=True)
     assert story.refuses(approach(), "another thing was picked for 'red coke can' 2 times", "give the object up")
     assert story.refusal(approach("blue mug")) is None
+
+
+def test_that_a_wrong_object_was_put_back_is_journaled():
+    """Else a process that takes over believes that it is held."""
+    told = result_of(pick(), "PICK_WRONG_OBJECT", None, put_back=True)
+    assert skill_details(told)["put_back"] is True
+    assert "put_back" not in skill_details(result_of(pick(), "PICK_WRONG_OBJECT", None))
 
 
 def test_an_object_for_which_another_was_picked_twice_is_given_up():

@@ -120,6 +120,19 @@ def test_what_a_tall_neighbour_hides_is_no_room_for_the_camera(with_can, colours
     assert (room <= 0, hidden < 0.5) == (True, True)
 
 
+@pytest.mark.parametrize("hidden", [{0: 0.8, 1: 0.0}, {0: 0.0, 1: 0.8}, {0: 0.8, 1: 0.8}])
+def test_the_camera_goes_to_the_side_that_is_seen_and_a_grasp_is_not_sure_without_one(
+    with_can, robot, catalogue, monkeypatch, hidden
+):
+    """hidden: how much of the camera's place is, at yaws of the first and the second half turn; both have room."""
+    monkeypatch.setattr(HandRoom, "camera", lambda _, yaw: (0.1, hidden[int(yaw % (2 * np.pi) >= np.pi)]))
+    scene = with_can()
+    (found,) = ColourShapeSegmenter(catalogue).segment(scene.view(), ["coke can"])
+    grasp = plan_grasp(scene.view(**ABOVE), estimate(scene.view(), found), robot, (), BESIDE_HAND)
+    assert int(grasp.yaw >= np.pi) == (1 if hidden == {0: 0.8, 1: 0.0} else 0)
+    assert (grasp.hidden >= 0.8, grasp.sure) == ((True, False) if min(hidden.values()) else (False, True))
+
+
 @pytest.mark.parametrize(
     ("eye", "steep"), [((0.5, 0.0, 0.95), False), ((0.8, -0.05, 1.1), True), ((0.85, 0.0, 1.5), False)]
 )
