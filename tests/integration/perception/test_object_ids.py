@@ -28,6 +28,23 @@ async def ids_by_side(eyes):
     return left["object_id"], right["object_id"]
 
 
+async def test_what_was_grasped_by_mistake_is_left_out_from_then_on(eyes, twins):
+    left, right = await ids_by_side(eyes)
+    await eyes.call("get_topdown_grasp_pose", object_id=left, camera="front")
+    seen = await eyes.call("detect_objects", names=["coke can"], mistaken=True)
+    assert [one["object_id"] for one in seen["detections"]] == [right]
+    assert [
+        one["object_id"] for one in (await eyes.call("segment_objects", prompt=CAN, camera="front"))["outputs"]
+    ] == [right]
+    grasp = await eyes.call("get_topdown_grasp_pose", object_name="coke can", camera="front")
+    assert grasp["object_id"] == right, "the other one is still there to be picked"
+    gone = await eyes.call("get_topdown_grasp_pose", object_id=left, camera="front")
+    assert (gone["error_code"], "grasped by mistake" in gone["message"]) == ("UNKNOWN_OBJECT_ID", True)
+    seen = await eyes.call("detect_objects", names=["red cup"], mistaken=True)
+    assert seen["ok"], "a grasp of another name says nothing about a cup"
+    assert len((await eyes.call("detect_objects", names=["coke can"]))["detections"]) == 1
+
+
 async def test_an_id_names_one_of_two_that_look_alike(eyes, twins):
     left, right = await ids_by_side(eyes)
     assert left != right

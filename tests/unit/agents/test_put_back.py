@@ -87,10 +87,12 @@ async def test_what_was_picked_by_mistake_is_put_back_from_above() -> None:
     assert report.reason.startswith("between the fingers is 'green tea box'")
     assert report.reason.endswith("it was put back where it was taken from, and the gripper is empty")
     assert check.put_back
+    assert ("perception__detect_objects", {"names": ["red coke can"], "mistaken": True}) in check.made
     assert check.poses() == [(MOVE, 1.1), (STRAIGHT, pytest.approx(0.91)), (STRAIGHT, 1.1)]
     frames = {(given.get("target") or given).get("frame_id") for tool, given in check.made if tool in {STRAIGHT, MOVE}}
     assert frames == {"odom", None}, "the base may have backed off since"
-    assert check.made[-2][1]["target"] == {"state_name": ROBOT.arm.transit_state}
+    *_, last = (given for tool, given in check.made if tool == MOVE)
+    assert last["target"] == {"state_name": ROBOT.arm.transit_state}
 
 
 async def test_what_a_model_tells_as_another_thing_is_put_back_too() -> None:
@@ -117,6 +119,7 @@ async def test_what_cannot_be_put_back_stays_in_the_gripper(says: dict[str, list
     assert (report.error_code, report.held_object) == ("PICK_WRONG_OBJECT", "green tea box")
     assert why in report.reason
     assert (check.put_back, check.holds) == (False, True)
+    assert not any("mistaken" in given for _, given in check.made), "what is held stands nowhere"
     if OPEN in says:
         assert check.poses()[-1] == (STRAIGHT, 1.1), "the hand does not stay among things"
 

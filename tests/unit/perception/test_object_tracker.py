@@ -45,6 +45,26 @@ def test_a_place_of_the_site_is_known_by_its_name(tracker):
     assert tracker.update("t", [replace(table, place=(3.0, 1.5, 0.5)), CAN])[0] == pieces[0]
 
 
+def test_what_was_grasped_by_mistake_is_known_again_where_it_was_put_back(tracker):
+    first, second = tracker.update("t", [CAN, TWIN])
+    assert tracker.mark_mistaken("t", {"can"}) is None, "no grasp was planned"
+    tracker.mark_grasp_target("t", second)
+    assert tracker.mark_mistaken("t", {"cup"}) is None, "the grasp was planned under another name"
+    assert tracker.mark_mistaken("another task", {"can"}) is None
+    assert tracker.mistaken("t") == []
+    in_hand = replace(TWIN, place=(1.0, 0.2, 1.3), in_gripper=True)
+    assert tracker.update("t", [CAN, in_hand]) == [first, second]
+    assert tracker.mark_mistaken("t", {"cup", "can"}).object_id == second
+    elsewhere = Observation("can", (4.0, 2.0, 0.5))
+    (third,) = tracker.update("t", [elsewhere])
+    assert third not in {first, second}, "nothing elsewhere is taken for it"
+    assert tracker.update("t", [moved(TWIN, 0.03), CAN]) == [second, first]
+    assert [one.object_id for one in tracker.mistaken("t")] == [second]
+    assert {one.object_id for one in tracker.named("t", {"can"})} == {first, third}
+    with pytest.raises(UnknownObjectIdError, match="grasped by mistake"):
+        tracker.get("t", second)
+
+
 def test_what_has_no_place_gets_no_id(tracker):
     assert tracker.update("t", [Observation("glass", None)]) == [None]
 

@@ -2,15 +2,16 @@
 
 Two cans that look alike differ by where they stand, so an object is recognised by its name and its place: within
 SAME_PLACE_M of where it was seen last, nearest first. An object seen between the fingers is the one that a grasp was
-last planned for; after it has left them, it is the one of its name where no known object stood. A surface or container
-of the site file is the only one of its name, wherever its middle seems to be from here.
+last planned for; after it has left them, it is the one of its name where no known object stood. One that was grasped by
+mistake and put back keeps its id, by which it is left out. A surface or container of the site file is the only one of
+its name, wherever its middle seems to be from here.
 """
 
 import math
 import time
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from quartet_contracts import new_object_id
 from quartet_contracts.tools.perception import SAME_PLACE_M
@@ -49,6 +50,8 @@ class TrackedObject:
     frame: str
     held: bool = False
     """Whether the gripper held it when it was last seen, so that `place` is out of date."""
+    mistaken: bool = False
+    """Whether it was grasped, was found not to be what `name` says, and stands where it was again."""
     seen_at: float = field(default_factory=time.monotonic)
     """When that was, on the monotonic clock [s]."""
 
@@ -58,11 +61,11 @@ class ObjectTracker:
 
     def __init__(self) -> None:
         self._tasks: OrderedDict[str, OrderedDict[str, TrackedObject]] = OrderedDict()
-        self._grasp_targets: dict[str, str] = {}
-        """By task, the id of the object that a grasp was last planned for."""
+        self._grasp_targets: dict[str, TrackedObject] = {}
+        """By task, the object that a grasp was last planned for, as it stood then."""
 
     def get(self, task: str, object_id: str) -> TrackedObject:
-        """Return the object with that id. Raises UnknownObjectIdError."""
+        """Return the object with that id. Raises UnknownObjectIdError, also for one that was grasped by mistake."""
         found = self._tasks.get(task, OrderedDict()).get(object_id)
         if found is None:
             raise UnknownObjectIdError(
@@ -70,18 +73,40 @@ class ObjectTracker:
                 "restarted; valid are the object_ids of this task's own results. Go on with the name, or call "
                 "detect_objects again"
             )
+        if found.mistaken:
+            raise UnknownObjectIdError(
+                f"object_id {object_id!r} is that of a thing that was grasped by mistake and put back: it is another "
+                "thing than its label says. Go on with the name"
+            )
         return found
 
     def named(self, task: str, names: Collection[str]) -> list[TrackedObject]:
-        """Return the objects of these names that a task has seen, the last seen first."""
-        return [one for one in reversed(self._tasks.get(task, OrderedDict()).values()) if one.name in names]
+        """Return the objects of these names that a task has seen, the last seen first, without mistaken ones."""
+        seen = reversed(self._tasks.get(task, OrderedDict()).values())
+        return [one for one in seen if one.name in names and not one.mistaken]
+
+    def mistaken(self, task: str) -> list[TrackedObject]:
+        """Return the objects that a task has grasped by mistake and put back."""
+        return [one for one in self._tasks.get(task, OrderedDict()).values() if one.mistaken]
 
     def mark_grasp_target(self, task: str, object_id: str) -> None:
         """Note that a grasp was planned for this object: what the gripper holds next under its name is this one.
 
         Raises UnknownObjectIdError.
         """
-        self._grasp_targets[task] = self.get(task, object_id).object_id
+        self._grasp_targets[task] = replace(self.get(task, object_id))
+
+    def mark_mistaken(self, task: str, names: Collection[str]) -> TrackedObject | None:
+        """Note that what a grasp was last planned for under one of `names` is another thing, and was put back.
+
+        It is expected where it stood when the grasp was planned. Returns it; None where there is no such object.
+        """
+        target = self._grasp_targets.get(task)
+        known = None if target is None else self._tasks.get(task, OrderedDict()).get(target.object_id)
+        if target is None or known is None or known.name not in names:
+            return None
+        known.place, known.frame, known.held, known.mistaken = target.place, target.frame, False, True
+        return known
 
     def mark_held(self, task: str, object_id: str) -> TrackedObject:
         """Note that the gripper holds this object, and return it. Raises UnknownObjectIdError."""
@@ -133,7 +158,8 @@ class ObjectTracker:
     def _id_of_held(self, task: str, one: Observation, free: dict[str, TrackedObject]) -> str:
         """Return the id of the held object of that name, else of the grasp target, else a new one."""
         tracked = self._tasks[task]
-        target = tracked.get(self._grasp_targets.get(task, ""))
+        planned = self._grasp_targets.get(task)
+        target = None if planned is None else tracked.get(planned.object_id)
         likely = [t for t in free.values() if t.held and t.name == one.name]
         if target is not None and target.name == one.name and target.object_id in free:
             likely.append(target)

@@ -257,13 +257,15 @@ class Perceiver:
         base: Base,
         holding: str | None,
     ) -> list[SegmentedObject]:
-        """Return `found` with object_ids, and remember how they look from here.
+        """Return `found` with object_ids, without what was grasped by mistake, and remember how they look from here.
 
         base: in the odometry frame.
         """
         seen = [_observation(view, one, base, self.file.frames.odom) for one in found]
         ids = self.tracker.update(id_scope(), seen, holding)
+        mistaken = {one.object_id for one in self.tracker.mistaken(id_scope())}
         known = [replace(one, object_id=object_id) for one, object_id in zip(found, ids, strict=True)]
+        known = [one for one in known if one.in_gripper or one.object_id not in mistaken]
         for one in known:
             self._remember(view, one, base)
         return known

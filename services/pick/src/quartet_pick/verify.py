@@ -70,6 +70,11 @@ async def verify(check: RequestContext, report: PickReport) -> PickReport:
 async def _put_back(check: RequestContext, report: PickReport, grasp: GripperResult) -> PickReport:
     """Return the report of a wrong object with what became of it."""
     reason = f"{report.reason}{await put_back(check, grasp)}"
+    if check.put_back:
+        arguments = check.request.arguments
+        assert isinstance(arguments, PickArguments)
+        # Else it would be found again in place of the wanted object, and picked again.
+        await check.call(DetectResult, "perception__detect_objects", names=[arguments.object_name], mistaken=True)
     now = await check.call(GripperResult, "moveit__get_grasp_state") if grasp.state is GraspState.HOLDING else grasp
     empty = {"held_object": None, "held_object_height_m": None} if now.state is GraspState.EMPTY else {}
     return report.model_copy(update={"reason": reason, **empty})

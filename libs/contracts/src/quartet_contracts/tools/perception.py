@@ -26,7 +26,8 @@ class PerceptionCode(StrEnum):
     UNKNOWN_OBJECT = "UNKNOWN_OBJECT"
     """The catalogue has no such name and the segmenter takes no free text."""
     UNKNOWN_OBJECT_ID = "UNKNOWN_OBJECT_ID"
-    """No object of this robot and task has that object_id; a server that was restarted has forgotten its ids."""
+    """No object of this robot and task has that object_id; a server that was restarted has forgotten its ids. The id of
+    a thing that was grasped by mistake and put back is not valid any more either."""
     NO_FREE_SPACE = "NO_FREE_SPACE"
     SEGMENTER_UNAVAILABLE = "SEGMENTER_UNAVAILABLE"
     """The segmenter's endpoint or model cannot be reached, or refuses."""

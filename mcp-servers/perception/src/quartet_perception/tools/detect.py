@@ -113,6 +113,13 @@ def add_detect_tools(server: ToolServer, perceiver: Perceiver) -> None:
             ObjectId | None,
             Field(description="object_id of what the gripper holds now: nothing seen elsewhere is taken for it."),
         ] = None,
+        mistaken: Annotated[
+            bool,
+            Field(
+                description="True: what a grasp was last planned for under one of these names is another thing, and "
+                "was put back where it stood. It is left out from now on."
+            ),
+        ] = False,
     ) -> DetectResult:
         """List which of the named objects, surfaces and containers are visible now, best first.
 
@@ -126,6 +133,8 @@ def add_detect_tools(server: ToolServer, perceiver: Perceiver) -> None:
         asked = _asked(perceiver, names, object_ids)
         if held_object_id is not None:
             perceiver.tracker.mark_held(id_scope(), held_object_id)
+        if mistaken:
+            perceiver.tracker.mark_mistaken(id_scope(), {one for name in asked for one in perceiver.names(name)})
         cameras: tuple[CameraName, ...] = ("front", "arm") if camera == "both" else (camera,)
         detections = []
         for one in cameras:
