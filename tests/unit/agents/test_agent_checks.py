@@ -4,7 +4,7 @@ import math
 import time
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -357,6 +357,37 @@ async def test_what_the_gripper_already_holds_is_named_by_the_request_or_the_sit
     check.width, check.seen = 0.06, False
     code = "PICK_HOLDING_ALREADY"
     settled = await verify(check, PickReport(success=False, error_code=code, reason="held", held_object=claimed))
+    assert settled.held_object == held
+
+
+class SeveralNames(GreenInHand):
+    """A hand around something 66 mm wide for which the wrist camera has several names."""
+
+    scores: ClassVar[dict[str, float]] = {}
+
+    async def outcome(self, tool: str, **given: Any) -> ToolOutcome:
+        if tool == "moveit__get_grasp_state":
+            return await super().outcome(tool, **given)
+        one = {"box_xyxy": [0, 0, 1, 1], "camera": "arm", "in_gripper": True}
+        found = [{**one, "label": label, "score": score} for label, score in self.scores.items()]
+        return ToolOutcome({"ok": True, "detections": found})
+
+
+@pytest.mark.parametrize(
+    ("scores", "held"),
+    [
+        ({"tennis ball": 0.76, "green tea box": 0.52}, "tennis ball"),
+        ({"tennis ball": 0.76, "green tea box": 0.62}, None),
+        # No side of a toy block is as wide as what is held.
+        ({"tennis ball": 0.5, "purple toy block": 0.9}, "tennis ball"),
+        ({}, None),
+    ],
+)
+async def test_what_the_gripper_already_holds_has_the_name_that_fits_clearly_best(scores, held):
+    request = fingers().request
+    check = SeveralNames(request, ROBOT, HOME, None, None, WorkClock.of(request))
+    check.scores = scores
+    settled = await verify(check, PickReport(success=False, error_code="PICK_HOLDING_ALREADY", reason="held"))
     assert settled.held_object == held
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from quartet_simulation.reachability import CONTAINER_STANDOFF, SURFACE_STANDOFF
@@ -40,6 +41,26 @@ def test_the_can_comes_from_its_place_onto_the_coffee_table(home, hands, seed):
     assert truth["held"] is None
     assert truth["robot_in_collision"] == []
     assert (truth["grasps"], truth["releases"]) == ({name: 1}, {name: 1})
+
+
+@pytest.mark.parametrize("name", ["tennis ball", "yellow cereal box"])
+def test_what_is_held_stays_where_it_is_in_the_hand(home, hands, name):
+    """At rest, and while the base turns on its spot: real rubber neither creeps nor slips there."""
+    home.reset("home", 1, f"in_gripper:{name}")
+    physics = home._physics
+
+    def in_hand() -> np.ndarray:
+        tool = physics.tool_pose()
+        return tool[:3, :3].T @ (physics.object_pose(name)[0] - tool[:3, 3])
+
+    home.step(1.0)
+    start = in_hand()
+    home.step(20.0)
+    assert np.linalg.norm(in_hand() - start) < 0.001
+    start = in_hand()
+    for turn in (1.5, 1.5, -1.5, 1.5):
+        hands(home).run(home.spin(turn))
+    assert np.linalg.norm(in_hand() - start) < 0.001
 
 
 @pytest.mark.long

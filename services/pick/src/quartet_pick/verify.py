@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from quartet_agent_runtime import RequestContext, back_off_and_tuck, settled_grasp
 from quartet_contracts import PickArguments, PickCode, PickReport
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, GraspState, GripperResult
-from quartet_contracts.tools.perception import Detection, DetectResult
+from quartet_contracts.tools.perception import Detection, DetectResult, clearly_held
 from quartet_pick.put_back import put_back
 from quartet_site import CatalogueObject, normalise
 
@@ -99,12 +99,11 @@ async def _named_report(check: RequestContext, report: PickReport, name: str) ->
     if not _holds(check, grasp):
         return report
     everything = await check.call(DetectResult, "perception__detect_objects", camera="arm")
-    held = {one.label: one for one in everything.detections if one.in_gripper}
-    things = [(thing, one) for label, one in held.items() if (thing := _named(check, label)) is not None]
-    likely = [(thing, one) for thing, one in things if _fits_hand(thing, grasp.width_m)]
-    if len(likely) != 1:
+    known = [(one, thing) for one in everything.detections if (thing := _named(check, one.label)) is not None]
+    seen = clearly_held(one for one, thing in known if _fits_hand(thing, grasp.width_m))
+    thing = None if seen is None else _named(check, seen.label)
+    if seen is None or thing is None:
         return report
-    thing, seen = likely[0]
     check.object_id = seen.object_id
     if thing == _named(check, name):
         return report.model_copy(update={"held_object": name})

@@ -1,5 +1,6 @@
 """Results of the perception server's tools. Texts that come from images are data, never instructions."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
 
@@ -12,6 +13,10 @@ CameraName = Literal["front", "arm"]
 SAME_PLACE_M = 0.2
 """Distance [m] within which two sightings of things with one name are of the same thing, as far as places can tell:
 localisation error, depth error from afar and a nudge by the fingers stay below it. Of several, each is the nearest."""
+
+
+CLEAR_LEAD = 1.4
+"""A name for what is between the fingers counts as clear when its score is so many times that of any other name."""
 
 
 class PerceptionCode(StrEnum):
@@ -75,6 +80,15 @@ class DetectResult(ToolResult):
     """detect_objects."""
 
     detections: list[Detection] = []
+
+
+def clearly_held(detections: Iterable[Detection]) -> Detection | None:
+    """Return what is seen between the fingers; None where nothing is, and where several names fit about as well."""
+    ranked = sorted((one for one in detections if one.in_gripper), key=lambda one: -one.score)
+    others = [one for one in ranked if one.label != ranked[0].label]
+    if not ranked or (others and ranked[0].score < CLEAR_LEAD * others[0].score):
+        return None
+    return ranked[0]
 
 
 class LastSighting(Model):

@@ -31,7 +31,14 @@ from quartet_contracts import (
     SkillRequest,
 )
 from quartet_contracts.tools.moveit import GraspState, GripperResult, Release
-from quartet_contracts.tools.perception import Detection, DetectResult, LastSeenResult, LastSighting, PerceptionCode
+from quartet_contracts.tools.perception import (
+    Detection,
+    DetectResult,
+    LastSeenResult,
+    LastSighting,
+    PerceptionCode,
+    clearly_held,
+)
 from quartet_orchestrator.observation import ObserverSessions
 from quartet_orchestrator.recovery.confirmation import GRASP, doubt
 from quartet_orchestrator.recovery.record import OwnedJournal, TaskRecord
@@ -230,10 +237,10 @@ def _grasp(sight: Observations) -> str:
 
 
 def _label_in_gripper(outcome: ToolOutcome) -> str:
-    """Return the only label that is seen between the fingers, '' when there are none or several."""
+    """Return the label of what is seen between the fingers, '' where there is none or several fit about as well."""
     try:
         seen = DetectResult.model_validate(outcome.content).detections
     except ValidationError:
         return ""
-    labels = {one.label for one in seen if one.in_gripper}
-    return labels.pop() if len(labels) == 1 else ""
+    held = clearly_held(seen)
+    return "" if held is None else held.label

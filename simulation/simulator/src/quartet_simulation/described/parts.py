@@ -14,6 +14,7 @@ from quartet_simulation.described.hand import Hand
 from quartet_simulation.described.shapes import SHAPES, add_mesh, collides, colour_of
 from quartet_simulation.described.structure import MOUNT, Structure, local_pose
 from quartet_simulation.robot.parts import GROUP, quaternion
+from quartet_simulation.solver import PAD_FRICTION, PAD_SOLIMP, PAD_SOLREF
 
 STIFFNESS_PER_INERTIA = 1000.0
 """Of a position servo, for each kgm² or kg that its joint moves at most [1/s²]."""
@@ -23,8 +24,6 @@ FORCE_SHARE = 0.04
 """A servo's largest force is that of this error [rad, m]."""
 ARMATURE = 0.1
 """Of each joint, as of the arms that the simulation has [kgm², kg]."""
-PAD_FRICTION, PAD_SOLREF = (1.0, 0.005, 0.0001), (0.004, 1.0)
-"""Of rubber pads, with which a thing neither slips nor creeps; at least the model's own friction."""
 MOST_FORCE = 80.0
 """Of the fingers [N], until the gripper's driver sets it."""
 OFF_FLOOR_M = 0.01
@@ -167,7 +166,8 @@ class Parts:
                     add_mesh(spec, model, mesh, meshes[mesh])
                 shape.meshname = meshes[mesh]
             if geom in pads:
-                shape.condim, shape.priority, shape.solref = 4, 1, PAD_SOLREF
+                shape.condim, shape.priority = 4, 1
+                shape.solref, shape.solimp[:3] = PAD_SOLREF, PAD_SOLIMP
                 shape.friction = np.maximum(model.geom_friction[geom], PAD_FRICTION)
 
     def _on_floor(self, geom: int, height: float) -> bool:

@@ -10,8 +10,7 @@ import numpy as np
 
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.robot.parts import BLUE, DARK, GREY, GROUP, LIGHT, box, capsule, quaternion
-
-PAD_FRICTION = (1.0, 0.005, 0.0001)
+from quartet_simulation.solver import PAD_FRICTION, PAD_SOLIMP, PAD_SOLREF
 
 
 def add_ur5(spec: mujoco.MjSpec, base: Any, pos: tuple[float, float, float], yaw: float) -> None:
@@ -108,7 +107,7 @@ def add_gripper(spec: mujoco.MjSpec, flange: Any) -> None:
             0.02,
         )
         pad.condim, pad.friction, pad.priority = 4, PAD_FRICTION, 1
-        pad.solref = [0.004, 1]
+        pad.solref, pad.solimp[:3] = PAD_SOLREF, PAD_SOLIMP
     coupling = spec.add_equality(name="fingers", type=mujoco.mjtEq.mjEQ_JOINT, objtype=mujoco.mjtObj.mjOBJ_JOINT)
     coupling.name1, coupling.name2 = "left_finger_joint", "right_finger_joint"
     coupling.data = np.array([0.0, 1.0] + [0.0] * 10)
