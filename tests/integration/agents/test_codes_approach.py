@@ -97,6 +97,22 @@ async def test_nav_target_not_visible_after_the_spin_search(studio):
     assert studio.memory.tools().count("nav2__spin_robot") == 5
 
 
+async def test_what_is_in_the_gripper_is_not_looked_for_all_around(studio):
+    studio.reset("in_gripper:red cup")
+    result = await studio.approach("studio", "red cup", "pick")
+    assert result.error_code == "NAV_TARGET_NOT_VISIBLE", studio.memory.story()
+    assert "is in the gripper" in result.reason
+    assert "nav2__spin_robot" not in studio.memory.tools()
+
+
+async def test_another_thing_in_the_gripper_ends_no_search(studio):
+    studio.reset("in_gripper:red cup,absent:red coke can")
+    result = await studio.approach("studio", "red coke can", "pick")
+    assert result.error_code == "NAV_TARGET_NOT_VISIBLE", studio.memory.story()
+    assert "was not seen" in result.reason
+    assert studio.memory.tools().count("nav2__spin_robot") == 5
+
+
 async def test_nav_verify_override_when_the_target_is_taken_away(studio):
     """The model has seen the can and claims success; somebody takes it before the robot is there."""
     studio.when("perception__detect_objects", lambda: studio.hide("red coke can"), after=True)

@@ -4,7 +4,7 @@ import math
 import time
 from itertools import combinations
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -363,13 +363,13 @@ async def test_what_the_gripper_already_holds_is_named_by_the_request_or_the_sit
 class SeveralNames(GreenInHand):
     """A hand around something 66 mm wide for which the wrist camera has several names."""
 
-    scores: ClassVar[dict[str, float]] = {}
+    scores: dict[str, float] | None = None
 
     async def outcome(self, tool: str, **given: Any) -> ToolOutcome:
         if tool == "moveit__get_grasp_state":
             return await super().outcome(tool, **given)
         one = {"box_xyxy": [0, 0, 1, 1], "camera": "arm", "in_gripper": True}
-        found = [{**one, "label": label, "score": score} for label, score in self.scores.items()]
+        found = [{**one, "label": label, "score": score} for label, score in (self.scores or {}).items()]
         return ToolOutcome({"ok": True, "detections": found})
 
 

@@ -96,8 +96,7 @@ def opening_m(site: SiteFile, arguments: PlaceArguments) -> float | None:
     container = next((one for one in site.containers if name in {one.name, *one.aliases}), None)
     if container is None:
         return None
-    held = normalise(arguments.object_name)
-    thing = next((one for one in site.objects if held in {one.name, *one.aliases}), None)
+    thing = site.object(arguments.object_name)
     size = None if thing is None else thing.appearance.size_m
     thickness = 0.0 if size is None else min(size)
     return min(container.appearance.known_size_m[:2]) / 2 + thickness / 4

@@ -188,6 +188,11 @@ class SiteFile(Section):
         wanted = normalise(name)
         return next((a for a in self.areas if wanted in {a.name, *a.aliases}), None)
 
+    def object(self, name: str) -> CatalogueObject | None:
+        """Return the object that `name` means (its name or an alias, in any case), or None."""
+        wanted = normalise(name)
+        return next((one for one in self.objects if wanted in {one.name, *one.aliases}), None)
+
 
 def normalise(name: str) -> str:
     """Return `name` as a site file writes it: lower case, single spaces, no leading article.

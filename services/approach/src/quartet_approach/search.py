@@ -27,8 +27,6 @@ OCCUPIED = "GOAL_OCCUPIED"
 
 async def find(check: RequestContext, target: Target) -> Sight | None:
     """Return the target as it is seen from anywhere in its area, None when it is not seen."""
-    if sight := await look(check, target):
-        return sight
     if sight := await _spin(check, target):
         return sight
     return await visit(check, target)

@@ -6,7 +6,7 @@ from quartet_agent_runtime import RequestContext, is_tucked, tuck
 from quartet_approach.geometry import distance_to
 from quartet_approach.search import find, visit
 from quartet_approach.standing import stand_before
-from quartet_approach.target import AREA_MARGIN_M, Target
+from quartet_approach.target import AREA_MARGIN_M, Target, is_in_hand, look
 from quartet_approach.traffic import Arrival, Patience, in_view, is_parked, obstructed, poses_of, reach
 from quartet_contracts import ApproachArguments, ApproachCode, ApproachReport, Check, CheckResult
 from quartet_contracts.skills import MAX_REASON
@@ -72,7 +72,11 @@ async def _before(
 
 
 async def _attempt(check: RequestContext, target: Target, missed: ApproachCode) -> ApproachReport:
-    sight = await find(check, target)
+    sight = await look(check, target)
+    if sight is None and await is_in_hand(check, target):
+        fault = f"'{target.name}' is in the gripper; it was not looked for elsewhere"
+        return _failed(ApproachCode.NAV_TARGET_NOT_VISIBLE, fault, CheckResult.PASS)
+    sight = sight or await find(check, target)
     if sight is None:
         return _failed(
             missed,

@@ -39,7 +39,7 @@ async def verify(check: RequestContext, report: PickReport) -> PickReport:
         return await _put_back(check, report, await settled_grasp(check))
     if not report.success and report.error_code is not PickCode.PICK_PLAN_FAILED:
         return report
-    wanted = _named(check, arguments.object_name)
+    wanted = check.site.object(arguments.object_name)
     grasp = await settled_grasp(check)
     if not report.success:
         if not _holds(check, grasp):
@@ -99,13 +99,13 @@ async def _named_report(check: RequestContext, report: PickReport, name: str) ->
     if not _holds(check, grasp):
         return report
     everything = await check.call(DetectResult, "perception__detect_objects", camera="arm")
-    known = [(one, thing) for one in everything.detections if (thing := _named(check, one.label)) is not None]
+    known = [(one, thing) for one in everything.detections if (thing := check.site.object(one.label)) is not None]
     seen = clearly_held(one for one, thing in known if _fits_hand(thing, grasp.width_m))
-    thing = None if seen is None else _named(check, seen.label)
+    thing = None if seen is None else check.site.object(seen.label)
     if seen is None or thing is None:
         return report
     check.object_id = seen.object_id
-    if thing == _named(check, name):
+    if thing == check.site.object(name):
         return report.model_copy(update={"held_object": name})
     reason = f"The gripper already holds '{thing.name}', as the wrist camera shows; '{name}' was not picked."
     height = _height(None, thing)
@@ -153,7 +153,7 @@ async def _other_thing(
     """
     name, object_id = arguments.object_name, arguments.object_id
     if grasp.attached_object:
-        attached = _named(check, grasp.attached_object)
+        attached = check.site.object(grasp.attached_object)
         if wanted is None or attached != wanted:
             return _other(attached, f"the gripper says that it holds {_called(attached)}, not '{name}'")
         check.object_id = object_id
@@ -165,11 +165,11 @@ async def _other_thing(
         check.object_id = mine[0].object_id or object_id
         return None
     everything = await check.call(DetectResult, "perception__detect_objects", camera="arm")
-    held = [one for one in _in_hand(everything.detections) if _fits_hand(_named(check, one.label), grasp.width_m)]
+    held = [one for one in _in_hand(everything.detections) if _fits_hand(check.site.object(one.label), grasp.width_m)]
     # It has a new id when perception was not asked for the grasp by the old one.
     alike = [one for one in held if normalise(one.label) == normalise(name if wanted is None else wanted.name)]
     others = [] if alike else held
-    other = _named(check, others[0].label) if others else None
+    other = check.site.object(others[0].label) if others else None
     if others and not _same_colour(wanted, other) and await _stands(check, others[0].label):
         # The fingers hide most of what they hold, and nothing is at two places.
         others, other = [], None
@@ -228,11 +228,6 @@ def _height(measured: float | None, wanted: CatalogueObject | None) -> float | N
     if measured is not None and min(sizes) - HEIGHT_SLACK_M <= measured <= max(sizes) + HEIGHT_SLACK_M:
         return max(measured, MIN_HEIGHT_M)
     return sizes[2]
-
-
-def _named(check: RequestContext, name: str) -> CatalogueObject | None:
-    wanted = normalise(name)
-    return next((thing for thing in check.site.objects if wanted in {thing.name, *thing.aliases}), None)
 
 
 def _failed(report: PickReport, code: PickCode, reason: str) -> PickReport:
