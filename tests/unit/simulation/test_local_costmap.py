@@ -48,6 +48,17 @@ def test_a_thing_that_was_seen_is_not_pushed_when_it_is_behind(empty, hands):
     assert empty.truth()["objects"][CAN]["position"][0] == pytest.approx(0.7, abs=0.01)
 
 
+@pytest.mark.parametrize(("gap", "blocked"), [(0.025, True), (0.04, False)])
+def test_a_base_keeps_away_from_a_low_thing_that_only_the_costmap_tells_of(empty, gap, blocked):
+    base, local = empty._base, empty._base._local
+    local.look()
+    behind = base.physics.build.base.length / 2
+    local._things = lambda: [(*compose(empty._localisation.odom(), (-behind - 0.1 - gap, 0.0, 0.0))[:2], 0.0)]
+    local._in_odom = local._gather(empty.time, empty._localisation.odom())
+    base._looked_at, base._obstacles = base.physics.ticks, base._look()
+    assert base.blocked_along([(-0.1, 0.0, 0.0)]) is blocked
+
+
 def test_what_a_laser_shows_stops_a_base_whether_it_is_there_or_not(empty, hands, monkeypatch):
     true_scan = laser.scan
 

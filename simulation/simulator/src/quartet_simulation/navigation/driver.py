@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from quartet_simulation.arm.body import TICK
-from quartet_simulation.arm.collision import BASE_MARGIN, OTHERS_MARGIN, CollisionWorld
+from quartet_simulation.arm.collision import OTHERS_MARGIN, CollisionWorld
 from quartet_simulation.goal import Goal
 from quartet_simulation.navigation.costmap import Costmap
 from quartet_simulation.navigation.footprint import Footprint
@@ -30,7 +30,7 @@ BESIDE_ARM = 0.08
 """Where an arm has moved to, the box around it is free, and so much beside it [m]: the base can take it back."""
 SEEN_MARGIN = 0.03
 """Kept from what the sensors show [m]: a scan is a centimetre off and 0.05 s old, in which a turn of 1.2 rad/s moves a
-corner of the base by 3 cm."""
+corner of the base by 3 cm. A low thing beside the base is where a camera saw it some metres ago."""
 FEWEST = 2
 """A single point is noise, as `min_points` of Nav2's collision monitor has it."""
 MAP_SLACK = 0.06
@@ -200,7 +200,7 @@ class BaseDriver:
         return [
             _Obstacles(self._footprint.from_body, around.seen, kept, FEWEST),
             _Obstacles(self._footprint.from_arm, around.seen, kept, FEWEST),
-            _Obstacles(self._footprint.from_body, around.marked, np.full(len(around.marked), BASE_MARGIN), 1),
+            _Obstacles(self._footprint.from_body, around.marked, np.full(len(around.marked), SEEN_MARGIN), 1),
             _Obstacles(self._footprint.from_body, around.mapped, slack, 1),
         ]
 
