@@ -265,12 +265,13 @@ class GreenInHand(RequestContext):
     """
 
     label = ""
+    score = 0.9
     left = elsewhere = False
 
     async def outcome(self, tool: str, **given: Any) -> ToolOutcome:
         if tool == "moveit__get_grasp_state":
             return ToolOutcome({"ok": True, "state": "HOLDING", "width_m": 0.066, "effort_n": 20.0})
-        one = {"score": 0.9, "box_xyxy": [0, 0, 1, 1], "camera": given["camera"]}
+        one = {"score": self.score, "box_xyxy": [0, 0, 1, 1], "camera": given["camera"]}
         if given["camera"] == "front":
             there = {"green bottle": self.left, self.label: self.elsewhere}
             found = [{**one, "label": name} for name in given["names"] if there.get(name)]
@@ -358,6 +359,15 @@ async def test_what_the_gripper_already_holds_is_named_by_the_request_or_the_sit
     code = "PICK_HOLDING_ALREADY"
     settled = await verify(check, PickReport(success=False, error_code=code, reason="held", held_object=claimed))
     assert settled.held_object == held
+
+
+@pytest.mark.parametrize(("score", "left", "code"), [(0.5, False, "NONE"), (0.5, True, "PICK_WRONG_OBJECT")])
+async def test_a_poor_name_for_what_is_held_does_not_count_against_what_was_grasped(score, left, code):
+    request = fingers().request.model_copy(update={"arguments": PickArguments(object_name="green bottle")})
+    check = GreenInHand(request, ROBOT, HOME, None, None, WorkClock(60, 60))
+    check.label, check.score, check.left = "red coke can", score, left
+    settled = await verify(check, PickReport(success=True, error_code="NONE", reason="held"))
+    assert settled.error_code == code
 
 
 class SeveralNames(GreenInHand):

@@ -20,6 +20,9 @@ HEIGHT_SLACK_M = 0.03
 WIDTH_SLACK_M = 0.008
 """The width in the gripper may differ this much from one of the thing's sizes: it may be grasped askew."""
 MIN_HEIGHT_M = 0.005
+SURE_OF_ANOTHER = 0.6
+"""Score from which the wrist camera's name for what is held counts against what was grasped. Of a red and yellow apple
+it shows little more than the yellow side, and takes it for a tin with 0.49."""
 
 
 async def verify(check: RequestContext, report: PickReport) -> PickReport:
@@ -146,7 +149,7 @@ async def _other_thing(
     """Return what tells that the held thing is not the wanted one, else None; its id goes into the result.
 
     The gripper driver's word counts where it gives one. Otherwise the width between the fingers must be one that the
-    wanted thing has, and the wrist camera must not show something else there, unless that is seen standing somewhere.
+    wanted thing has, and the wrist camera must not surely show something else there, unless that is seen somewhere.
     Where it shows nothing that it knows, or something of the same colour, since the fingers hide shapes, the wanted
     thing must not be seen standing somewhere else. What a camera or a driver calls a thing is told only where the site
     knows it by that name.
@@ -168,7 +171,7 @@ async def _other_thing(
     held = [one for one in _in_hand(everything.detections) if _fits_hand(check.site.object(one.label), grasp.width_m)]
     # It has a new id when perception was not asked for the grasp by the old one.
     alike = [one for one in held if normalise(one.label) == normalise(name if wanted is None else wanted.name)]
-    others = [] if alike else held
+    others = [] if alike else [one for one in held if one.score >= SURE_OF_ANOTHER]
     other = check.site.object(others[0].label) if others else None
     if others and not _same_colour(wanted, other) and await _stands(check, others[0].label):
         # The fingers hide most of what they hold, and nothing is at two places.

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from quartet_perception.scene.colour import FULL
+from quartet_perception.scene.regions import MEMBER
 from quartet_perception.scene.solids import PosedSolid
 from quartet_perception.scene.view import Mask, View, depth_noise
 
@@ -164,8 +165,10 @@ def evaluate_fit(
     outside = (int(region.sum()) if size is None else size) / rendering.stride**2 - float((c.region & c.near).sum())
     outside = max(outside, 0.0)
     explained = float((c.region & c.near & ~c.bulge).sum()) / max(here + outside, 1.0)
-    visible = (matched + through + bulge) / total
     colours = member[_grid(view, rendering)]
+    measured = (matched + through + bulge) / total
+    # What has its colour is seen, though a glossy or dark part of it returns no depth.
+    visible = measured + float((c.hit & ~c.known & (colours > MEMBER)).sum()) / total
     coloured = _coloured(c, posed, colours)
     colour = min(1.0, coloured / _COLOUR_SHARE)
     score = float(_exactness(c, posed).sum()) / (matched + through + bulge + outside) * colour
@@ -180,7 +183,7 @@ def evaluate_fit(
         score *= _hollowness(c, posed, view.origin[2] + np.where(c.hit, rendering.enter, 0) * rendering.rise)
     elif posed.solid.primitive != "sphere" and not posed.solid.irregular:
         score = max(score, _partly_filled(c, matched, explained) * colour)
-    if visible > 0.85 and not posed.solid.irregular:
+    if measured > 0.85 and not posed.solid.irregular:
         # In plain view, so its top must be where the shape has it.
         top = float(np.percentile(c.height[c.match], 99))
         score *= float(np.exp(-((max(posed.top - top - 0.004 - c.noise, 0.0) / 0.012) ** 2)))

@@ -32,6 +32,8 @@ _RANGE_M = 6.0
 _ABOVE_TIP_M, _BELOW_TIP_M = 0.08, 0.12
 """How far above and below the finger tips a held object is looked for."""
 _BLOB_MARGIN_M = 0.03
+_BRIDGE_PX, _BRIDGE_M = 6, 0.02
+"""A pixel without depth joins pixels of its colour up to so far away [pixels], whose depths differ by no more [m]."""
 _SAME_HEIGHT_M = 0.03
 """A plane is a surface of the site when their heights differ by less [m]."""
 
@@ -121,8 +123,8 @@ def _measured_light(view: View, supports: SupportPlanes, reference: tuple[float,
 
 def blobs_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob]:
     """Yield the regions of some colours, largest first."""
-    mask = (picture.member(colours) > MEMBER) & picture.solidity
-    labels, count = ndimage.label(mask)
+    member = picture.member(colours) > MEMBER
+    labels, count = _connected(picture, member)
     if count == 0:
         return
     sizes = np.bincount(labels.ravel(), minlength=count + 1)
@@ -131,6 +133,28 @@ def blobs_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob]:
         if sizes[label] < MIN_PIXELS:
             return
         yield _blob(picture, labels, int(label), boxes[label - 1])
+
+
+def _connected(picture: PreparedView, member: Mask) -> tuple[NDArray[np.int32], int]:
+    """Return HxW: the number of the region that each solid pixel of some colours belongs to, and how many there are.
+
+    member: HxW pixels of these colours. Those of them that have no depth join what is beside them, where that is as far
+    away: of a glossy bottle in a dim room one pixel in five returns depth, and no two of them touch.
+    """
+    solid = member & picture.solidity
+    blank = member & ~picture.view.valid
+    if not blank.any() or not solid.any():
+        return ndimage.label(solid)
+    away, (rows, columns) = ndimage.distance_transform_edt(~solid, return_indices=True)
+    filled = picture.view.depth[rows, columns]
+    joined = solid | (blank & (away <= _BRIDGE_PX))
+    jump = _BRIDGE_M + 2 * depth_noise(filled)
+    for near, far in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
+        step = joined[near] & joined[far] & (np.abs(filled[near] - filled[far]) > jump[near])
+        joined[near] &= ~(step & blank[near])
+        joined[far] &= ~(step & blank[far])
+    labels, count = ndimage.label(joined)
+    return labels * solid, count
 
 
 def printed_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob]:
