@@ -145,16 +145,20 @@ def _connected(picture: PreparedView, member: Mask) -> tuple[NDArray[np.int32], 
     blank = member & ~picture.view.valid
     if not blank.any() or not solid.any():
         return ndimage.label(solid)
+    labels = np.zeros(member.shape, dtype=np.int32)
+    (box,) = ndimage.find_objects(member.astype(np.int8))
+    solid, blank = solid[box], blank[box]
     away, (rows, columns) = ndimage.distance_transform_edt(~solid, return_indices=True)
-    filled = picture.view.depth[rows, columns]
+    filled = picture.view.depth[box][rows, columns]
     joined = solid | (blank & (away <= _BRIDGE_PX))
     jump = _BRIDGE_M + 2 * depth_noise(filled)
     for near, far in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
         step = joined[near] & joined[far] & (np.abs(filled[near] - filled[far]) > jump[near])
         joined[near] &= ~(step & blank[near])
         joined[far] &= ~(step & blank[far])
-    labels, count = ndimage.label(joined)
-    return labels * solid, count
+    found, count = ndimage.label(joined)
+    labels[box] = found * solid
+    return labels, count
 
 
 def printed_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob]:
