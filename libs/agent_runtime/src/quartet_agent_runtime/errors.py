@@ -34,12 +34,14 @@ class GaveUpError(AgentError):
 
     Attributes:
         code: Error code of the report.
+        because: Error code of the tool that ended the work; '' where none did.
         fields: Further fields of the report.
     """
 
-    def __init__(self, code: str, reason: str, **fields: Any) -> None:
+    def __init__(self, code: str, reason: str, *, because: str = "", **fields: Any) -> None:
         super().__init__(reason)
         self.code = code
+        self.because = because
         self.fields = fields
 
 

@@ -68,7 +68,7 @@ async def _let_go(check: RequestContext, arm: CodedArm, width_m: float | None) -
     try:
         opened = await arm.fingers("open_gripper", gripper.position_at(wide))
     except GaveUpError as end:
-        if CommonCode.CANCELED in str(end):
+        if end.because == CommonCode.CANCELED:
             raise
         # A rule forbids it: the hand must not stay among things.
         return f"; it could not be let go {WHERE}: {end}"

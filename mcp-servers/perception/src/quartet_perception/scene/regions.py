@@ -139,7 +139,7 @@ def _connected(picture: PreparedView, member: Mask) -> tuple[NDArray[np.int32], 
     """Return HxW: the number of the region that each solid pixel of some colours belongs to, and how many there are.
 
     member: HxW pixels of these colours. Those of them that have no depth join what is beside them, where that is as far
-    away: of a glossy bottle in a dim room one pixel in five returns depth, and no two of them touch.
+    away: of a glossy bottle in a dim room one pixel in six returns depth, and no two of them touch.
     """
     solid = member & picture.solidity
     blank = member & ~picture.view.valid
