@@ -21,7 +21,6 @@ SHAPES: tuple[Shape, ...] = (
     ("jam jar", "cylinder", (0.078, 0.078, 0.125), 0.4),
     ("bowl", "bowl", (0.12, 0.12, 0.07), 0.3),
     ("saucer", "cylinder", (0.12, 0.12, 0.018), 0.2),
-    ("dinner plate", "bowl", (0.21, 0.21, 0.025), 0.4),
     ("vase", "cylinder", (0.085, 0.085, 0.19), 0.5),
     ("candle", "cylinder", (0.055, 0.055, 0.16), 0.3),
     ("glasses case", "box", (0.165, 0.065, 0.045), 0.1),
