@@ -24,7 +24,9 @@ from quartet_benchmarks.home.world import Goal
 from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult, Rate
 from quartet_benchmarks.rough_catalogue import SIZE_ERROR
 from quartet_deployment import project_root
+from quartet_simulation.errors import WorldFileError
 from quartet_simulation.sensors.levels import LEVELS
+from quartet_simulation.world_tool import unknown_things
 from quartet_simulation.world_tool.unknown_things import SHAPES
 from quartet_simulation.worlds.objects import CATALOGUE
 from quartet_site import SiteFile, load_site
@@ -123,6 +125,17 @@ def test_unknown_things_are_in_the_world_and_in_no_catalogue(folder: Path, site:
     assert len(coloured) == 3
     assert {thing["name"] for thing in unknown} <= set(world.reset(4, "packed")["objects"])
     assert not (folder / "world.yaml").is_symlink(), "the file of the simulation is left as it is"
+
+
+def test_an_unknown_thing_that_no_gripper_holds_is_not_left_out_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plate = ("dinner plate", "bowl", (0.21, 0.21, 0.025), 0.4)
+    carton = next(shape for shape in SHAPES if shape[0] == unknown_things.CARTON)
+    monkeypatch.setattr(unknown_things, "SHAPES", (carton, plate))
+    home = furnished("home", tmp_path / "home", 5)
+    with pytest.raises(WorldFileError, match="cannot hold 'unknown dinner plate'"):
+        unknown_things.add_unknown_things(home, 2, 5)
 
 
 @pytest.mark.parametrize(("name", "shape", "size"), [(name, shape, size) for name, shape, size, _ in SHAPES])

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from quartet_simulation.errors import SimulationError
+from quartet_simulation.errors import SimulationError, WorldFileError
 from quartet_simulation.simulation import Simulation
 from quartet_simulation.worlds import WORLD_FILE
 from quartet_simulation.worlds.objects import CATALOGUE
@@ -89,6 +89,9 @@ def _has_room(folder: Path) -> bool:
     """Return whether there is room for all things of a world as it is at the start."""
     try:
         Simulation(str(folder), 0).close()
+    except WorldFileError:
+        # A fault of what was added: to leave it out in silence would make worlds easier than they are said to be.
+        raise
     except SimulationError:
         return False
     return True
