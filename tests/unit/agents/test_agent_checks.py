@@ -361,7 +361,10 @@ async def test_what_the_gripper_already_holds_is_named_by_the_request_or_the_sit
     assert settled.held_object == held
 
 
-@pytest.mark.parametrize(("score", "left", "code"), [(0.5, False, "NONE"), (0.5, True, "PICK_WRONG_OBJECT")])
+@pytest.mark.parametrize(
+    ("score", "left", "code"),
+    [(0.49, False, "NONE"), (0.49, True, "PICK_WRONG_OBJECT"), (0.5, False, "PICK_WRONG_OBJECT")],
+)
 async def test_a_poor_name_for_what_is_held_does_not_count_against_what_was_grasped(score, left, code):
     request = fingers().request.model_copy(update={"arguments": PickArguments(object_name="green bottle")})
     check = GreenInHand(request, ROBOT, HOME, None, None, WorkClock(60, 60))

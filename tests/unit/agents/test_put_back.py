@@ -101,6 +101,35 @@ async def test_what_a_model_tells_as_another_thing_is_put_back_too() -> None:
     report = await verify(check, claim)
     assert check.put_back
     assert report.held_object is None
+    assert not any("mistaken" in given for _, given in check.made), "a model may err: it may be picked again"
+
+
+async def test_a_server_that_does_not_take_in_the_mistake_changes_nothing_of_the_result() -> None:
+    check = hand()
+    answer = check.outcome
+
+    async def too_old(tool: str, **given: Any) -> ToolOutcome:
+        return failure("TOOL_ERROR", "no argument 'mistaken'") if "mistaken" in given else await answer(tool, **given)
+
+    check.outcome = too_old  # type: ignore[method-assign]
+    report = await verify(check, CLAIM)
+    assert check.put_back
+    assert (report.error_code, report.held_object) == ("PICK_WRONG_OBJECT", None)
+
+
+async def test_what_stands_again_is_left_out_though_the_arm_does_not_get_back() -> None:
+    check = hand()
+    answer = check.outcome
+
+    async def stops(tool: str, **given: Any) -> ToolOutcome:
+        state = given.get("target", {}).get("state_name")
+        return failure("TIMEOUT", "no answer", interrupted=True) if state else await answer(tool, **given)
+
+    check.outcome = stops  # type: ignore[method-assign]
+    with pytest.raises(VerificationError):
+        await verify(check, CLAIM)
+    assert check.put_back
+    assert any("mistaken" in given for _, given in check.made)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,20 @@ def test_what_was_grasped_by_mistake_is_known_again_where_it_was_put_back(tracke
         tracker.get("t", second)
 
 
+def test_a_thing_beside_what_was_grasped_by_mistake_is_another_one(tracker):
+    """Also in a picture that shows it alone, and whichever was seen first."""
+    (wrong,) = tracker.update("t", [CAN])
+    tracker.mark_grasp_target("t", wrong)
+    tracker.mark_mistaken("t", {"can"})
+    beside = moved(CAN, 0.15)
+    (right,) = tracker.update("t", [beside])
+    assert right != wrong
+    assert tracker.update("t", [CAN, beside]) == [wrong, right]
+    assert tracker.update("t", [moved(CAN, 0.08)]) == [wrong], "seen a little beside where it stands"
+    assert tracker.update("t", [moved(CAN, -0.08)]) == [wrong], "one such look does not move it"
+    assert tracker.mark_mistaken("t", {"can"}) is None, "the same grasp is no reason for a second one"
+
+
 def test_what_has_no_place_gets_no_id(tracker):
     assert tracker.update("t", [Observation("glass", None)]) == [None]
 

@@ -370,8 +370,25 @@ def test_a_thing_whose_depth_is_full_of_holes_is_one_thing(segmenter, new_scene,
     depth = np.where(found.mask & (patches < least), 0, whole.depth).astype(np.float32)
     (again,) = segmenter.segment(replace(whole, depth=depth), ["coke can"])
     assert again.label == "red coke can"
-    assert again.visible > 0.8, "what has its colour is seen, with or without depth"
+    assert again.in_view > 0.8, "what has its colour is seen, with or without depth"
+    assert again.visible < 0.6
     assert np.hypot(again.solid.x - 1.2, again.solid.y) < 0.01
+
+
+def test_what_is_beyond_the_edge_of_the_picture_is_not_in_view(segmenter, new_scene, colours):
+    scene = new_scene().table(0.6, 0.45).cylinder((1.2, 0.0, 0.45 + 0.059), 0.066, 0.118, colours["red"])
+    whole = scene.view()
+    (found,) = segmenter.segment(whole, ["coke can"])
+    middle = round((found.box_xyxy[0] + found.box_xyxy[2]) / 2)
+    k = whole.intrinsics
+    cut = replace(
+        whole,
+        rgb=whole.rgb[:, middle:],
+        depth=whole.depth[:, middle:],
+        intrinsics=Intrinsics(k.fx, k.fy, k.cx - middle, k.cy),
+    )
+    (half,) = segmenter.segment(cut, ["coke can"])
+    assert half.in_view < 0.7
 
 
 def test_pixels_without_depth_do_not_join_things_of_which_one_is_behind_the_other(segmenter, new_scene, colours):

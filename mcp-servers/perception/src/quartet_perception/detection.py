@@ -26,7 +26,7 @@ def describe(view: View, found: SegmentedObject) -> Detection:
         score=round(found.score, 3),
         box_xyxy=found.box_xyxy,
         camera=camera,
-        visible=round(found.visible, 2),
+        visible=round(found.visible if found.in_view is None else found.in_view, 2),
         in_gripper=found.in_gripper,
     )
     measured = extent(view, found)

@@ -10,7 +10,7 @@ its name, wherever its middle seems to be from here.
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from quartet_contracts import new_object_id
@@ -19,6 +19,8 @@ from quartet_perception.errors import UnknownObjectIdError
 
 Point = tuple[float, float, float]
 
+PUT_BACK_M = 0.1
+"""A thing this near to where a mistaken object was put back is that object: two things hardly stand so close."""
 MAX_OBJECTS, MAX_TASKS = 256, 32
 """Objects kept per task and tasks kept per robot; the least recently seen are dropped first."""
 
@@ -99,12 +101,14 @@ class ObjectTracker:
     def mark_mistaken(self, task: str, names: Collection[str]) -> TrackedObject | None:
         """Note that what a grasp was last planned for under one of `names` is another thing, and was put back.
 
-        It is expected where it stood when the grasp was planned. Returns it; None where there is no such object.
+        It is expected where it stood when the grasp was planned. Returns it; None where there is no such object. The
+        same grasp is no reason for a second one.
         """
         target = self._grasp_targets.get(task)
         known = None if target is None else self._tasks.get(task, OrderedDict()).get(target.object_id)
         if target is None or known is None or known.name not in names:
             return None
+        del self._grasp_targets[task]
         known.place, known.frame, known.held, known.mistaken = target.place, target.frame, False, True
         return known
 
@@ -122,7 +126,10 @@ class ObjectTracker:
         tracked = self._of(task)
         ids = [self._id_of_unique(tracked, one) for one in seen]
         free = {object_id: known for object_id, known in tracked.items() if object_id not in ids}
-        for index, object_id in _pairs_by_distance(seen, tracked):
+        # What stands just where a mistaken object was put back is that one, before it is anything near by.
+        pairs = [*_pairs_by_distance(seen, self.mistaken(task), PUT_BACK_M)]
+        pairs += _pairs_by_distance(seen, [one for one in tracked.values() if not one.mistaken], SAME_PLACE_M)
+        for index, object_id in pairs:
             if ids[index] is None and object_id in free:
                 ids[index] = free.pop(object_id).object_id
         in_gripper = [index for index, one in enumerate(seen) if one.in_gripper]
@@ -175,20 +182,23 @@ class ObjectTracker:
 def _refresh(tracked: OrderedDict[str, TrackedObject], object_id: str, one: Observation) -> None:
     known = tracked[object_id]
     known.held, known.seen_at = one.in_gripper, time.monotonic()
-    if one.place is not None:
+    # Where a mistaken object is, is known better than from one more look that takes it for something else.
+    if one.place is not None and not known.mistaken:
         known.place, known.frame = one.place, one.frame
     tracked.move_to_end(object_id)
 
 
-def _pairs_by_distance(seen: Sequence[Observation], tracked: OrderedDict[str, TrackedObject]) -> list[tuple[int, str]]:
+def _pairs_by_distance(
+    seen: Sequence[Observation], tracked: Iterable[TrackedObject], within_m: float
+) -> list[tuple[int, str]]:
     """Return pairs of an observation and the tracked object that it may be, nearest first."""
     pairs: list[tuple[float, int, str]] = []
     for index, one in enumerate(seen):
-        for known in tracked.values():
+        for known in tracked:
             if known.name != one.name or one.in_gripper or one.unique or known.held:
                 continue
             if one.place and known.place and one.frame == known.frame:
                 distance = math.dist(one.place, known.place)
-                if distance <= SAME_PLACE_M:
+                if distance <= within_m:
                     pairs.append((distance, index, known.object_id))
     return [(index, object_id) for _, index, object_id in sorted(pairs)]

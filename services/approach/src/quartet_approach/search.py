@@ -26,7 +26,7 @@ OCCUPIED = "GOAL_OCCUPIED"
 
 
 async def find(check: RequestContext, target: Target) -> Sight | None:
-    """Return the target as it is seen from anywhere in its area, None when it is not seen."""
+    """Turn, then look from the area's places; return the target as it is seen, None when it is not."""
     if sight := await _spin(check, target):
         return sight
     return await visit(check, target)

@@ -4,12 +4,13 @@ A tall thing in the gripper may leave no room for the transit pose where the rob
 the arm still up, and the arm is tucked there.
 """
 
+import contextlib
 from dataclasses import dataclass
 
-from quartet_agent_runtime import RequestContext, back_off_and_tuck, settled_grasp
+from quartet_agent_runtime import RequestContext, VerificationError, back_off_and_tuck, settled_grasp
 from quartet_contracts import PickArguments, PickCode, PickReport
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, GraspState, GripperResult
-from quartet_contracts.tools.perception import Detection, DetectResult, clearly_held
+from quartet_contracts.tools.perception import CLEAR_SCORE, Detection, DetectResult, clearly_held
 from quartet_pick.put_back import put_back
 from quartet_site import CatalogueObject, normalise
 
@@ -20,9 +21,6 @@ HEIGHT_SLACK_M = 0.03
 WIDTH_SLACK_M = 0.008
 """The width in the gripper may differ this much from one of the thing's sizes: it may be grasped askew."""
 MIN_HEIGHT_M = 0.005
-SURE_OF_ANOTHER = 0.6
-"""Score from which the wrist camera's name for what is held counts against what was grasped. Of a red and yellow apple
-it shows little more than the yellow side, and takes it for a tin with 0.49."""
 
 
 async def verify(check: RequestContext, report: PickReport) -> PickReport:
@@ -65,30 +63,47 @@ async def verify(check: RequestContext, report: PickReport) -> PickReport:
         )
     if other := await _other_thing(check, arguments, wanted, grasp):
         report = _failed(report, PickCode.PICK_WRONG_OBJECT, other.reason)
-        return await _put_back(check, report.model_copy(update={"held_object": other.name}), grasp)
+        return await _put_back(check, report.model_copy(update={"held_object": other.name}), grasp, sure=other.sure)
     height = _height(report.held_object_height_m, wanted)
     return report.model_copy(update={"held_object_height_m": height, "held_object": arguments.object_name})
 
 
-async def _put_back(check: RequestContext, report: PickReport, grasp: GripperResult) -> PickReport:
-    """Return the report of a wrong object with what became of it."""
-    reason = f"{report.reason}{await put_back(check, grasp)}"
-    if check.put_back:
-        arguments = check.request.arguments
-        assert isinstance(arguments, PickArguments)
-        # Else it would be found again in place of the wanted object, and picked again.
-        await check.call(DetectResult, "perception__detect_objects", names=[arguments.object_name], mistaken=True)
+async def _put_back(
+    check: RequestContext, report: PickReport, grasp: GripperResult, *, sure: bool = False
+) -> PickReport:
+    """Return the report of a wrong object with what became of it.
+
+    sure: whether it is known to be another thing, so that it need not be looked at again.
+    """
+    try:
+        reason = f"{report.reason}{await put_back(check, grasp)}"
+    finally:
+        if sure and check.put_back:
+            await _leave_out(check)
     now = await check.call(GripperResult, "moveit__get_grasp_state") if grasp.state is GraspState.HOLDING else grasp
     empty = {"held_object": None, "held_object_height_m": None} if now.state is GraspState.EMPTY else {}
     return report.model_copy(update={"reason": reason, **empty})
 
 
+async def _leave_out(check: RequestContext) -> None:
+    """Have perception leave out what was put back: else it is found in place of the wanted object, and picked again."""
+    arguments = check.request.arguments
+    assert isinstance(arguments, PickArguments)
+    # What became of the thing is known, whether or not the server takes this in.
+    with contextlib.suppress(VerificationError):
+        await check.call(DetectResult, "perception__detect_objects", names=[arguments.object_name], mistaken=True)
+
+
 @dataclass(frozen=True)
 class _Other:
-    """Why the held thing is not the wanted one, and its name where the site has one."""
+    """Why the held thing is not the wanted one, and its name where the site has one.
+
+    sure: whether what is in the hand tells it, and not only what is seen elsewhere.
+    """
 
     reason: str
     name: str | None = None
+    sure: bool = True
 
 
 async def _named_report(check: RequestContext, report: PickReport, name: str) -> PickReport:
@@ -171,7 +186,7 @@ async def _other_thing(
     held = [one for one in _in_hand(everything.detections) if _fits_hand(check.site.object(one.label), grasp.width_m)]
     # It has a new id when perception was not asked for the grasp by the old one.
     alike = [one for one in held if normalise(one.label) == normalise(name if wanted is None else wanted.name)]
-    others = [] if alike else [one for one in held if one.score >= SURE_OF_ANOTHER]
+    others = [] if alike else [one for one in held if one.score >= CLEAR_SCORE]
     other = check.site.object(others[0].label) if others else None
     if others and not _same_colour(wanted, other) and await _stands(check, others[0].label):
         # The fingers hide most of what they hold, and nothing is at two places.
@@ -183,7 +198,7 @@ async def _other_thing(
     if seen:
         check.object_id = others[0].object_id if others else check.object_id
         reason = f"'{name}' is still seen {_number(seen[0].distance_m)} m away and not between the fingers"
-        return _other(other, reason)
+        return _other(other, reason, sure=False)
     check.object_id = alike[0].object_id if alike else object_id
     return None
 
@@ -197,8 +212,8 @@ def _in_hand(seen: list[Detection]) -> list[Detection]:
     return [one for one in seen if one.in_gripper]
 
 
-def _other(thing: CatalogueObject | None, reason: str) -> _Other:
-    return _Other(reason, None if thing is None else thing.name)
+def _other(thing: CatalogueObject | None, reason: str, *, sure: bool = True) -> _Other:
+    return _Other(reason, None if thing is None else thing.name, sure)
 
 
 def _same_colour(wanted: CatalogueObject | None, other: CatalogueObject | None) -> bool:

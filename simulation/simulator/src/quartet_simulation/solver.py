@@ -8,7 +8,7 @@ PAD_FRICTION = (1.0, 0.005, 0.0001)
 """Of rubber pads: sliding, torsional [m], rolling [m]."""
 PAD_SOLREF, PAD_SOLIMP = (0.004, 1.0), (0.98, 0.999, 0.001)
 """Stiffness of a contact with a pad. With MuJoCo's own impedance (0.9 to 0.95), what is held creeps through the fingers
-by 5 mm a minute; from 0.995 on, heavy things slip in turns."""
+by 5 mm a minute; with 0.995 in place of 0.98, heavy things slip in turns."""
 
 
 def new_scene(name: str) -> mujoco.MjSpec:

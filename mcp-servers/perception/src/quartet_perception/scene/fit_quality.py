@@ -63,7 +63,8 @@ class FitQuality:
     """How well a posed solid explains a picture.
 
     score: 0 to 1, agreement of depth and colour over what should be visible. visible: part of its outline that is
-    in the picture and not behind something nearer. explained: part of the coloured region that it accounts for.
+    in the picture, has depth and is not behind something nearer. in_view: the same with what has its colours and no
+    depth. explained: part of the coloured region that it accounts for.
     cost: for comparing poses of the same solid, smaller is better. box: u0, v0, u1, v1 [pixels]; mask: its pixels
     there, every `stride`-th one where the box is larger than the mask. coloured: share of its visible pixels that have
     its colours, of an upright cylinder's wall where that is more.
@@ -71,6 +72,7 @@ class FitQuality:
 
     score: float
     visible: float
+    in_view: float
     explained: float
     cost: float
     pixels: int
@@ -79,7 +81,7 @@ class FitQuality:
     coloured: float = 0.0
 
 
-NO_FIT = FitQuality(0.0, 0.0, 0.0, np.inf, 0, (0, 0, 0, 0), np.zeros((0, 0), dtype=bool))
+NO_FIT = FitQuality(0.0, 0.0, 0.0, 0.0, np.inf, 0, (0, 0, 0, 0), np.zeros((0, 0), dtype=bool))
 
 
 @dataclass(frozen=True)
@@ -107,13 +109,15 @@ class _Rendering:
 class _Comparison:
     """A rendering beside the picture: hxw arrays.
 
-    hit: the solid covers the pixel. known: the picture has depth there. region: the pixel is thought to be the object.
+    hit: the solid covers the pixel. inside: it is in the picture. known: the picture has depth there. region: the pixel
+    is thought to be the object.
     match: the depths agree. through: the camera looks through where the solid should be. before: something nearer.
     error: depth seen minus expected [m], within `tolerance` for a match. reach: depth up to which a return is still the
     solid's (into the opening of a hollow one). small: the rendering has every pixel. rise: as in the rendering.
     """
 
     hit: Mask
+    inside: Mask
     seen: NDArray[np.float32]
     known: Mask
     region: Mask
@@ -166,9 +170,9 @@ def evaluate_fit(
     outside = max(outside, 0.0)
     explained = float((c.region & c.near & ~c.bulge).sum()) / max(here + outside, 1.0)
     colours = member[_grid(view, rendering)]
-    measured = (matched + through + bulge) / total
-    # What has its colour is seen, though a glossy or dark part of it returns no depth.
-    visible = measured + float((c.hit & ~c.known & (colours > MEMBER)).sum()) / total
+    visible = (matched + through + bulge) / total
+    # What has its colour is in view, though a glossy or dark part of it returns no depth.
+    blank = c.hit & c.inside & ~c.known & (colours > MEMBER)
     coloured = _coloured(c, posed, colours)
     colour = min(1.0, coloured / _COLOUR_SHARE)
     score = float(_exactness(c, posed).sum()) / (matched + through + bulge + outside) * colour
@@ -183,13 +187,14 @@ def evaluate_fit(
         score *= _hollowness(c, posed, view.origin[2] + np.where(c.hit, rendering.enter, 0) * rendering.rise)
     elif posed.solid.primitive != "sphere" and not posed.solid.irregular:
         score = max(score, _partly_filled(c, matched, explained) * colour)
-    if measured > 0.85 and not posed.solid.irregular:
+    if visible > 0.85 and not posed.solid.irregular:
         # In plain view, so its top must be where the shape has it.
         top = float(np.percentile(c.height[c.match], 99))
         score *= float(np.exp(-((max(posed.top - top - 0.004 - c.noise, 0.0) / 0.012) ** 2)))
     return FitQuality(
         score=score,
         visible=min(visible, 1.0),
+        in_view=min(visible + float(blank.sum()) / total, 1.0),
         explained=explained,
         cost=_cost(c, posed) / total,
         pixels=matched * rendering.stride * rendering.stride,
@@ -263,6 +268,7 @@ def _compare(view: View, posed: PosedSolid, rendering: _Rendering, region: Mask)
         through = core & known & ~match & (error > -tolerance)
     return _Comparison(
         hit=hit,
+        inside=inside,
         seen=seen,
         known=known,
         region=own,

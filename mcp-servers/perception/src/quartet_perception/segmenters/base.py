@@ -39,6 +39,8 @@ class SegmentedObject:
     """Its kind when it is not in the catalogue."""
     visible: float = 1.0
     """Part of its outline that is in view and not covered by something nearer."""
+    in_view: float | None = None
+    """The same with what has its colours and no depth; None where that is not known."""
     in_gripper: bool = False
     object_id: str | None = None
     """Its id in the caller's task, which the tracker adds."""

@@ -360,6 +360,7 @@ class ColourShapeSegmenter:
             solid=fitted.posed,
             support_z=fitted.support,
             visible=visible,
+            in_view=fitted.quality.in_view,
             in_gripper=between_fingers(view, fitted.posed.centre),
             region=fitted.region,
             refined=fitted.refined,

@@ -85,7 +85,7 @@ class Hypothesis:
         if self.entry.as_seen:
             least_visible = _MIN_VISIBLE_MEASURED
         q = self.quality
-        return self.agreement >= least and q.visible >= least_visible and q.pixels >= MIN_PIXELS
+        return self.agreement >= least and q.in_view >= least_visible and q.pixels >= MIN_PIXELS
 
     def mask(self, shape: tuple[int, int]) -> Mask:
         """Return its pixels in the full picture (HxW)."""

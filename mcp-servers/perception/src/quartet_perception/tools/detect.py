@@ -134,6 +134,8 @@ def add_detect_tools(server: ToolServer, perceiver: Perceiver) -> None:
         if held_object_id is not None:
             perceiver.tracker.mark_held(id_scope(), held_object_id)
         if mistaken:
+            if names is None:
+                raise BadParametersError("mistaken needs names: those under which the grasp was planned")
             perceiver.tracker.mark_mistaken(id_scope(), {one for name in asked for one in perceiver.names(name)})
         cameras: tuple[CameraName, ...] = ("front", "arm") if camera == "both" else (camera,)
         detections = []
