@@ -43,7 +43,7 @@ async def test_what_was_grasped_by_mistake_is_left_out_from_then_on(eyes, twins)
     seen = await eyes.call("detect_objects", names=["red cup"], mistaken=True)
     assert seen["ok"], "a grasp of another name says nothing about a cup"
     assert len((await eyes.call("detect_objects", names=["coke can"]))["detections"]) == 1
-    assert (await eyes.call("detect_objects", mistaken=True))["error_code"] == "INVALID_ARGUMENTS"
+    assert (await eyes.call("detect_objects", mistaken=True))["error_code"] == "INVALID_PARAMETERS"
 
 
 async def test_an_id_names_one_of_two_that_look_alike(eyes, twins):
