@@ -1,6 +1,6 @@
 # SciPy has no types of its own, and those that its source suggests are wrong. Here is what we use of it.
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,12 @@ def binary_erosion(
     input: ArrayLike, structure: ArrayLike | None = None, iterations: int = 1, mask: ArrayLike | None = None
 ) -> NDArray[np.bool_]: ...
 def binary_fill_holes(input: ArrayLike, structure: ArrayLike | None = None) -> NDArray[np.bool_]: ...
+@overload
 def distance_transform_edt(input: ArrayLike) -> NDArray[np.float64]: ...
+@overload
+def distance_transform_edt(
+    input: ArrayLike, *, return_indices: Literal[True]
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...
 def find_objects(input: NDArray[np.int32]) -> list[tuple[slice, slice]]: ...
 def gaussian_filter(
     input: NDArray[np.float64],

@@ -175,7 +175,9 @@ def end_unless_repeatable(moved: ToolResult, tool: str) -> None:
         VerificationError: What the motion did is not known (TIMEOUT), so that the world must be looked at.
     """
     if moved.error_code in WITHDRAWN:
-        raise GaveUpError("UNKNOWN", f"{tool}: {code_and_message(moved)}", because=moved.error_code)
+        withdrawn = GaveUpError("UNKNOWN", f"{tool}: {code_and_message(moved)}")
+        withdrawn.because = moved.error_code
+        raise withdrawn
     if moved.error_code == CommonCode.TIMEOUT:
         raise VerificationError(f"{tool}: {code_and_message(moved)}", uncertain=True)
 

@@ -38,10 +38,11 @@ class GaveUpError(AgentError):
         fields: Further fields of the report.
     """
 
-    def __init__(self, code: str, reason: str, *, because: str = "", **fields: Any) -> None:
+    because: str = ""
+
+    def __init__(self, code: str, reason: str, **fields: Any) -> None:
         super().__init__(reason)
         self.code = code
-        self.because = because
         self.fields = fields
 
 

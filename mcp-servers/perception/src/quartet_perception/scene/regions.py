@@ -146,7 +146,7 @@ def _connected(picture: PreparedView, member: Mask) -> tuple[NDArray[np.int32], 
     if not blank.any() or not solid.any():
         return ndimage.label(solid)
     labels = np.zeros(member.shape, dtype=np.int32)
-    (box,) = ndimage.find_objects(member.astype(np.int8))
+    (box,) = ndimage.find_objects(member.astype(np.int32))
     solid, blank = solid[box], blank[box]
     away, (rows, columns) = ndimage.distance_transform_edt(~solid, return_indices=True)
     filled = picture.view.depth[box][rows, columns]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,8 +131,11 @@ def box_of(mask: Mask) -> Box:
     return float(cols[0]), float(rows[0]), float(cols[-1] + 1), float(rows[-1] + 1)
 
 
-def depth_noise(depth: float) -> float:
-    """Return the standard deviation of depth to allow for at a distance [m].
+Depth = TypeVar("Depth", float, NDArray[np.float32])
+
+
+def depth_noise(depth: Depth) -> Depth:
+    """Return the standard deviation of depth to allow for at a distance, or at each of several [m].
 
     The quadratic law of stereo and structured light, with the size seen on small RGB-D cameras: about 1.5 mm at 1 m
     (Khoshelham and Elberink 2012, Sensors 12(2)).
