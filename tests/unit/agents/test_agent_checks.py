@@ -22,9 +22,18 @@ from quartet_agent_runtime import (
 from quartet_agent_runtime._place_region import _around
 from quartet_approach import agent as approach
 from quartet_approach.geometry import distance_to, facing, to_base, to_map, wrap
-from quartet_approach.target import Target, place_named
+from quartet_approach.target import Target, is_in_hand, place_named
 from quartet_approach.traffic import ROUNDS, moves_aside, poses_of
-from quartet_contracts import AlikeThing, PickArguments, PickReport, PlaceArguments, PlaceReport, Skill, SkillRequest
+from quartet_contracts import (
+    AlikeThing,
+    ApproachArguments,
+    PickArguments,
+    PickReport,
+    PlaceArguments,
+    PlaceReport,
+    Skill,
+    SkillRequest,
+)
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.perception import Detection, PlacingPoseResult
 from quartet_pick import agent as pick
@@ -373,6 +382,17 @@ async def test_a_poor_name_for_what_is_held_does_not_count_against_what_was_gras
     assert settled.error_code == code
 
 
+@pytest.mark.parametrize(
+    ("label", "score", "ended"),
+    [("green bottle", 0.9, True), ("green bottle", 0.49, False), ("green tea box", 0.9, False)],
+)
+async def test_a_search_ends_only_for_what_is_surely_in_the_gripper(label, score, ended):
+    arguments = ApproachArguments(target_area="kitchen", object_name="glass bottle", next_action="pick")
+    check = GreenInHand(fingers().request, ROBOT, HOME, None, None, WorkClock(60, 60))
+    check.label, check.score = label, score
+    assert await is_in_hand(check, Target.of(check, arguments, HOME.area("kitchen"))) is ended
+
+
 class SeveralNames(GreenInHand):
     """A hand around something 66 mm wide for which the wrist camera has several names."""
 
@@ -391,6 +411,8 @@ class SeveralNames(GreenInHand):
     [
         ({"tennis ball": 0.76, "green tea box": 0.52}, "tennis ball"),
         ({"tennis ball": 0.76, "green tea box": 0.62}, None),
+        # Where nothing else is known, one poor name is better than none.
+        ({"tennis ball": 0.38}, "tennis ball"),
         # No side of a toy block is as wide as what is held.
         ({"tennis ball": 0.5, "purple toy block": 0.9}, "tennis ball"),
         ({}, None),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from quartet_contracts.tools.perception import CLEAR_LEAD, CLEAR_SCORE, Detection, clearly_held
+from quartet_contracts.tools.perception import CLEAR_LEAD, Detection, clearly_held
 
 
 def seen(label: str, score: float, *, in_gripper: bool = True) -> Detection:
@@ -19,8 +19,6 @@ def test_the_one_that_fits_clearly_best_is_held(others: list[Detection]) -> None
     assert clearly_held([*others, BALL]) is BALL
 
 
-@pytest.mark.parametrize(
-    "detections", [[], [TABLE], [BALL, seen("tea box", 0.51)], [seen("tin", CLEAR_SCORE - 0.01)]], ids=str
-)
-def test_nothing_a_poor_name_and_names_that_fit_alike_tell_nothing(detections: list[Detection]) -> None:
+@pytest.mark.parametrize("detections", [[], [TABLE], [BALL, seen("tea box", 0.51)]], ids=str)
+def test_nothing_and_names_that_fit_alike_tell_nothing(detections: list[Detection]) -> None:
     assert clearly_held(detections) is None

@@ -9,7 +9,7 @@ from quartet_approach.geometry import Point, distance_to, to_base, to_map
 from quartet_contracts import PARKING, ApproachArguments, NextAction, Stand
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.moveit import GraspState, GripperResult
-from quartet_contracts.tools.perception import Detection, DetectResult, clearly_held
+from quartet_contracts.tools.perception import SURE_SCORE, Detection, DetectResult, clearly_held
 from quartet_site import Area, Container, SiteFile, Surface, is_floor, normalise
 
 AREA_MARGIN_M = 0.4
@@ -137,7 +137,7 @@ async def _look(check: RequestContext, target: Target, expected: Point | None) -
 
 
 async def is_in_hand(check: RequestContext, target: Target) -> bool:
-    """Return whether the gripper holds something that the wrist camera clearly names as the target."""
+    """Return whether the gripper holds something that the wrist camera surely names as the target."""
     if target.kind != "object":
         return False
     grasp = await check.call(GripperResult, "moveit__get_grasp_state")
@@ -145,7 +145,7 @@ async def is_in_hand(check: RequestContext, target: Target) -> bool:
         return False
     seen = await check.call(DetectResult, "perception__detect_objects", camera="arm")
     held = clearly_held(seen.detections)
-    if held is None or target.object_id not in (None, held.object_id):
+    if held is None or held.score < SURE_SCORE or target.object_id not in (None, held.object_id):
         return False
     known, meant = check.site.object(held.label), check.site.object(target.name)
     return known == meant if known or meant else normalise(held.label) == normalise(target.name)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from quartet_agent_runtime import RequestContext, VerificationError, back_off_and_tuck, settled_grasp
 from quartet_contracts import PickArguments, PickCode, PickReport
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, GraspState, GripperResult
-from quartet_contracts.tools.perception import CLEAR_SCORE, Detection, DetectResult, clearly_held
+from quartet_contracts.tools.perception import SURE_SCORE, Detection, DetectResult, clearly_held
 from quartet_pick.put_back import put_back
 from quartet_site import CatalogueObject, normalise
 
@@ -186,7 +186,7 @@ async def _other_thing(
     held = [one for one in _in_hand(everything.detections) if _fits_hand(check.site.object(one.label), grasp.width_m)]
     # It has a new id when perception was not asked for the grasp by the old one.
     alike = [one for one in held if normalise(one.label) == normalise(name if wanted is None else wanted.name)]
-    others = [] if alike else [one for one in held if one.score >= CLEAR_SCORE]
+    others = [] if alike else [one for one in held if one.score >= SURE_SCORE]
     other = check.site.object(others[0].label) if others else None
     if others and not _same_colour(wanted, other) and await _stands(check, others[0].label):
         # The fingers hide most of what they hold, and nothing is at two places.

@@ -15,10 +15,11 @@ SAME_PLACE_M = 0.2
 localisation error, depth error from afar and a nudge by the fingers stay below it. Of several, each is the nearest."""
 
 
-CLEAR_SCORE, CLEAR_LEAD = 0.5, 1.4
-"""A name for what is between the fingers counts as clear from the first score on, if that is so many times the score of
-any other name. Of a red and yellow apple the wrist camera shows little more than the yellow side, and takes it for a
-tin with 0.49."""
+CLEAR_LEAD = 1.4
+"""A name for what is between the fingers counts as clear when its score is so many times that of any other name."""
+SURE_SCORE = 0.5
+"""Score from which a name for what is between the fingers counts against what is known otherwise. Of a red and yellow
+apple the wrist camera shows little more than the yellow side, and takes it for a tin with 0.49."""
 
 
 class PerceptionCode(StrEnum):
@@ -85,10 +86,10 @@ class DetectResult(ToolResult):
 
 
 def clearly_held(detections: Iterable[Detection]) -> Detection | None:
-    """Return what is clearly seen between the fingers; None where nothing is, or no name fits well and best."""
+    """Return what is seen between the fingers; None where nothing is, and where several names fit about as well."""
     ranked = sorted((one for one in detections if one.in_gripper), key=lambda one: -one.score)
     others = [one for one in ranked if one.label != ranked[0].label]
-    if not ranked or ranked[0].score < CLEAR_SCORE or (others and ranked[0].score < CLEAR_LEAD * others[0].score):
+    if not ranked or (others and ranked[0].score < CLEAR_LEAD * others[0].score):
         return None
     return ranked[0]
 
