@@ -386,8 +386,13 @@ async def test_a_poor_name_for_what_is_held_does_not_count_against_what_was_gras
     ("label", "score", "ended"),
     [("green bottle", 0.9, True), ("green bottle", 0.49, False), ("green tea box", 0.9, False)],
 )
-async def test_a_search_ends_only_for_what_is_surely_in_the_gripper(label, score, ended):
-    arguments = ApproachArguments(target_area="kitchen", object_name="glass bottle", next_action="pick")
+@pytest.mark.parametrize("object_id", [None, "obj_00000000000a"])
+async def test_a_search_ends_only_for_what_is_surely_in_the_gripper(label, score, ended, object_id):
+    """What is held has no id here, so it is not the very thing that an id names."""
+    arguments = ApproachArguments(
+        target_area="kitchen", object_name="glass bottle", next_action="pick", object_id=object_id
+    )
+    ended = ended and object_id is None
     check = GreenInHand(fingers().request, ROBOT, HOME, None, None, WorkClock(60, 60))
     check.label, check.score = label, score
     assert await is_in_hand(check, Target.of(check, arguments, HOME.area("kitchen"))) is ended

@@ -104,6 +104,25 @@ async def test_what_a_model_tells_as_another_thing_is_put_back_too() -> None:
     assert not any("mistaken" in given for _, given in check.made), "a model may err: it may be picked again"
 
 
+async def test_what_only_a_look_elsewhere_tells_to_be_another_thing_may_be_picked_again() -> None:
+    """What stands there may be what only looks like the wanted one."""
+    check = hand()
+    answer = check.outcome
+
+    async def seen_elsewhere(tool: str, **given: Any) -> ToolOutcome:
+        if tool != "perception__detect_objects":
+            return await answer(tool, **given)
+        check.made.append((tool, given))
+        one = {"label": "red coke can", "score": 0.9, "box_xyxy": [0, 0, 1, 1], "camera": "front"}
+        return ToolOutcome({"ok": True, "detections": [one] if given.get("camera") == "front" else []})
+
+    check.outcome = seen_elsewhere  # type: ignore[method-assign]
+    report = await verify(check, CLAIM)
+    assert (report.error_code, check.put_back) == ("PICK_WRONG_OBJECT", True)
+    assert "still seen" in report.reason
+    assert not any("mistaken" in given for _, given in check.made)
+
+
 async def test_a_server_that_does_not_take_in_the_mistake_changes_nothing_of_the_result() -> None:
     check = hand()
     answer = check.outcome

@@ -368,6 +368,7 @@ def test_a_thing_whose_depth_is_full_of_holes_is_one_thing(segmenter, new_scene,
     patches = ndimage.gaussian_filter(np.random.default_rng(3).normal(size=whole.shape), 1.2)
     least = np.quantile(patches[found.mask], lost)
     depth = np.where(found.mask & (patches < least), 0, whole.depth).astype(np.float32)
+    assert float((depth[found.mask] == 0).mean()) == pytest.approx(lost, abs=0.1)
     (again,) = segmenter.segment(replace(whole, depth=depth), ["coke can"])
     assert again.label == "red coke can"
     assert again.in_view > 0.8, "what has its colour is seen, with or without depth"

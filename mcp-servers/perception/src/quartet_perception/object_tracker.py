@@ -102,7 +102,7 @@ class ObjectTracker:
         """Note that what a grasp was last planned for under one of `names` is another thing, and was put back.
 
         It is expected where it stood when the grasp was planned. Returns it; None where there is no such object. The
-        same grasp is no reason for a second one.
+        grasp is then forgotten, so that it marks one object only.
         """
         target = self._grasp_targets.get(task)
         known = None if target is None else self._tasks.get(task, OrderedDict()).get(target.object_id)
@@ -127,7 +127,7 @@ class ObjectTracker:
         ids = [self._id_of_unique(tracked, one) for one in seen]
         free = {object_id: known for object_id, known in tracked.items() if object_id not in ids}
         # What stands just where a mistaken object was put back is that one, before it is anything near by.
-        pairs = [*_pairs_by_distance(seen, self.mistaken(task), PUT_BACK_M)]
+        pairs = _pairs_by_distance(seen, self.mistaken(task), PUT_BACK_M)
         pairs += _pairs_by_distance(seen, [one for one in tracked.values() if not one.mistaken], SAME_PLACE_M)
         for index, object_id in pairs:
             if ids[index] is None and object_id in free:
@@ -182,7 +182,7 @@ class ObjectTracker:
 def _refresh(tracked: OrderedDict[str, TrackedObject], object_id: str, one: Observation) -> None:
     known = tracked[object_id]
     known.held, known.seen_at = one.in_gripper, time.monotonic()
-    # Where a mistaken object is, is known better than from one more look that takes it for something else.
+    # A mistaken object keeps its place: a look that takes it for something else may be at what stands beside it.
     if one.place is not None and not known.mistaken:
         known.place, known.frame = one.place, one.frame
     tracked.move_to_end(object_id)

@@ -132,7 +132,7 @@ class Physics:
                 held = self._held_bodies(geoms)
                 self._count_contacts(geoms, held)
                 for body, robot in held.items():
-                    self._bend_path(body, robot)
+                    self._follow_hand(body, robot)
         self._clock.ticks += 1
 
     def clear(self) -> None:
@@ -182,11 +182,12 @@ class Physics:
         thing = self.object_of_geom(geom)
         return self.model.geom(geom).name if thing is None else f"held:{thing}"
 
-    def _bend_path(self, body: int, robot: int) -> None:
-        """Move a held object along the curve that its place in the hand took in this step.
+    def _follow_hand(self, body: int, robot: int) -> None:
+        """Correct the position of a held object by the curve that its place in the hand took in this step.
 
-        A step moves a free body along the tangent, and turns the hand exactly. Without this, what a hand 0.4 m from the
-        middle of the base holds slips 2.5 mm outwards in each turn: friction knows velocities, not places.
+        A step moves a free body along the tangent of that curve, and the hand along the curve itself. MuJoCo's friction
+        acts on velocities and corrects no position: without this, what a hand 0.4 m from the middle of the base holds
+        slips outwards by 2.5 mm in each turn.
         """
         model, data = self.model, self.data
         mujoco.mj_jacDot(model, data, self._jacobian_dot, None, data.xpos[body], self._finger_of[robot])
