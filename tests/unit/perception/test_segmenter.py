@@ -376,6 +376,16 @@ def test_a_thing_whose_depth_is_full_of_holes_is_one_thing(segmenter, new_scene,
     assert np.hypot(again.solid.x - 1.2, again.solid.y) < 0.01
 
 
+@pytest.mark.parametrize(("gap_m", "there"), [(None, True), (0.066, True), (0.139, False), (0.001, False)])
+def test_nothing_hangs_in_an_empty_hand(segmenter, new_scene, colours, gap_m, there):
+    """The fingers themselves look like something now and then; how far they are apart tells whether they hold it."""
+    scene = new_scene().table(0.6, TABLE).cylinder((0.9, 0.0, 0.9), 0.066, 0.118, colours["red"])
+    down = np.diag([1.0, -1.0, -1.0, 1.0])
+    down[:3, 3] = (0.9, 0.0, 0.9 + 0.14)
+    found = segmenter.segment(replace(scene.view(), tool_in_base=down, finger_gap_m=gap_m), ["coke can"])
+    assert [one.in_gripper for one in found] == [True] * there
+
+
 def test_what_is_beyond_the_edge_of_the_picture_is_not_in_view(segmenter, new_scene, colours):
     scene = new_scene().table(0.6, 0.45).cylinder((1.2, 0.0, 0.45 + 0.059), 0.066, 0.118, colours["red"])
     whole = scene.view()

@@ -42,9 +42,6 @@ the size is twice the distance of that face. The fingers know nothing of cameras
 _TOLD_ERROR = 0.7
 """Share of the most that a size in the site file may be off at which the agreement has dropped to 1/e; at most it has
 dropped to an eighth."""
-_OPEN_SHARE = 0.95
-"""Fingers that are apart by more than this share of their stroke hold nothing: the widest thing that is grasped leaves
-Gripper.side_clearance_m on both sides."""
 _PLAUSIBLE = 0.1
 """Least agreement in size of a candidate."""
 _ANY_SIZE, _LEAST_M = 0.5, 0.005
@@ -119,11 +116,11 @@ def _by_colour_and_size(
         ):
             depth = 2 * abs(float(np.percentile(y[mask], 2)))
             hanging = max(float(np.percentile(z[mask], 98) - np.percentile(z[mask], 2)), _LEAST_M)
-            width = _width_between(view, file) or max(float(np.ptp(x[mask])), _LEAST_M)
+            width = view.held_width_m or max(float(np.ptp(x[mask])), _LEAST_M)
             seen.append((entry if entry.sized else _as_held(entry, width, depth, hanging), mask, depth))
     plausible: list[_Candidate] = []
     # A neck, a rim and a handle are as wide as none of a thing's sides.
-    for gap in dict.fromkeys((_width_between(view, file), None)):
+    for gap in dict.fromkeys((view.held_width_m, None)):
         agreed = [(_agreement(entry, depth, gap), entry, mask) for entry, mask, depth in seen]
         plausible = [one for one in agreed if one[0] > _PLAUSIBLE]
         if plausible:
@@ -137,13 +134,6 @@ def _as_held(entry: CatalogueEntry, width_m: float, depth_m: float, height_m: fl
     if entry.appearance.shape in ("sphere", "cylinder", "bowl"):
         return entry.measured((width_m, width_m, width_m if entry.appearance.shape == "sphere" else height_m))
     return entry.measured((width_m, max(depth_m, _LEAST_M), height_m))
-
-
-def _width_between(view: View, file: RobotFile) -> float | None:
-    """Return the width of what is between the fingers [m]; None where they do not close on anything, or do not tell."""
-    gap, hand = view.finger_gap_m, file.gripper
-    closed = gap is not None and hand.holding_min_width_m < gap < _OPEN_SHARE * hand.stroke_m
-    return gap if closed else None
 
 
 def _agreement(entry: CatalogueEntry, depth_m: float, width_m: float | None) -> float:

@@ -170,7 +170,7 @@ class Perceiver:
     async def view(self, camera: CameraName) -> View:
         """Take a fresh picture with its depth and camera pose. Raises RobotLinkError, BadImageError."""
         shot = await self.shoot(camera)
-        tool_in_base, finger_gap_m = await asyncio.gather(self._tool_in_base(shot.stamp), self._finger_gap(camera))
+        tool_in_base, finger_gap_m = await asyncio.gather(self._tool_in_base(shot.stamp), self._finger_gap())
         k = shot.intrinsics
         return View(
             rgb=shot.colour,
@@ -198,11 +198,9 @@ class Perceiver:
         except RobotLinkError:
             return None
 
-    async def _finger_gap(self, camera: CameraName) -> float | None:
-        """Return how far the finger pads are apart [m]; None for the front camera and for a silent driver."""
+    async def _finger_gap(self) -> float | None:
+        """Return how far the finger pads are apart [m]; None for a silent driver."""
         gripper = self.file.gripper
-        if camera != "arm":
-            return None
         try:
             position = (await self.robot.joint_positions([gripper.joint], timeout_s=_EXTRA_S)).get(gripper.joint)
         except RobotLinkError:

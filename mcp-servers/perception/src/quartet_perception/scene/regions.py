@@ -200,7 +200,9 @@ def _blob(picture: PreparedView, labels: NDArray[np.int32], label: int, box: tup
     range_m = float(np.median(picture.view.depth[box][sure]))
     slack = 0.02 + 2 * depth_noise(range_m)
     support = picture.supports.under(float(middle[0]), float(middle[1]), float(low[2]) + slack)
-    focal, held = picture.view.intrinsics.fx, between_fingers(picture.view, points.mean(axis=0), _BLOB_MARGIN_M)
+    # The hand itself has colours too; where it is empty, nothing hangs in the air beside it.
+    held = not picture.view.hand_is_empty and between_fingers(picture.view, points.mean(axis=0), _BLOB_MARGIN_M)
+    focal = picture.view.intrinsics.fx
     return Blob(box, inner, points, low, high, range_m, support, int(inner.sum()), focal, held)
 
 

@@ -14,6 +14,9 @@ Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 Box = tuple[float, float, float, float]
 """x_min, y_min, x_max, y_max [pixels]."""
+_OPEN_SHARE = 0.95
+"""Fingers that are apart by more than this share of their stroke hold nothing: the widest thing that is grasped leaves
+Gripper.side_clearance_m on both sides."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,18 @@ class View:
     def shape(self) -> tuple[int, int]:
         """Height, width [pixels]."""
         return self.depth.shape  # type: ignore[return-value]
+
+    @property
+    def held_width_m(self) -> float | None:
+        """Width of what is between the fingers [m]; None where they do not close on anything, or do not tell."""
+        gap = self.finger_gap_m
+        closed = gap is not None and self.gripper.holding_min_width_m < gap < _OPEN_SHARE * self.gripper.stroke_m
+        return gap if closed else None
+
+    @property
+    def hand_is_empty(self) -> bool:
+        """Whether the fingers tell that they hold nothing: wide open, or closed on nothing."""
+        return self.finger_gap_m is not None and self.held_width_m is None
 
     @cached_property
     def valid(self) -> Mask:
