@@ -11,6 +11,7 @@ from mcp_types import CallToolResult, ListToolsResult, Tool
 
 from quartet_agent_runtime import Cause, Toolbox, ToolSpec, ToolsUnavailableError, failure
 from quartet_agent_runtime import _toolbox as toolbox
+from quartet_agent_runtime._kept_answers import KeptAnswers, Listing
 from quartet_agent_runtime._server import Server
 from quartet_agent_runtime.errors import ServerUnavailableError
 from quartet_benchmarks.chaos.tcp_proxy import TcpProxy
@@ -37,6 +38,102 @@ async def test_tools_are_listed_once_however_often_they_are_called(host, progres
             outcome = await tools.call("arm__add", {"a": number}, progress)
             assert outcome.content["total"] == number + 1
     assert host.listed == 1
+
+
+async def test_what_a_server_lets_be_kept_is_asked_once_for_all_requests(host, progress):
+    now = [0.0]
+    kept = KeptAnswers(lambda: now[0])
+
+    async def request():
+        async with Toolbox({"arm": host.url}, "g", ["arm__add"], PATIENCE_S, kept=kept) as tools:
+            specs = await tools.list()
+            assert (await tools.call("arm__add", {"a": 1}, progress)).ok
+            return specs
+
+    listed = await request()
+    assert await request() == listed
+    assert (host.discovered, host.listed) == (1, 1)
+    now[0] = 299.0
+    await request()
+    assert (host.discovered, host.listed) == (1, 1)
+    now[0] = 301.0
+    await request()
+    assert (host.discovered, host.listed) == (2, 2)
+
+
+async def test_what_a_server_does_not_let_be_kept_is_asked_each_time(mortal):
+    kept = KeptAnswers()
+    async with Toolbox({"arm": mortal.url}, "g", ["arm__works"], PATIENCE_S, kept=kept) as tools:
+        await tools.list()
+    assert (kept.discoveries.get(mortal.url), kept.listings.get(mortal.url)) == (None, None)
+
+
+async def test_no_answer_is_kept_for_longer_than_an_hour():
+    now = [0.0]
+    kept = KeptAnswers(lambda: now[0])
+    kept.listings.keep("http://arm/mcp", Listing([], frozenset()), 1e9)
+    assert kept.listings.get("http://arm/mcp") == Listing([], frozenset())
+    now[0] = 3601.0
+    assert kept.listings.get("http://arm/mcp") is None
+
+
+async def test_a_tool_that_is_not_in_a_kept_list_is_looked_for_again(host):
+    """The server is another one since, or the grant covers more."""
+    kept = KeptAnswers()
+    kept.listings.keep(host.url, Listing([], frozenset()), 300.0)
+    async with Toolbox({"arm": host.url}, "g", ["arm__add"], PATIENCE_S, kept=kept) as tools:
+        assert [spec.name for spec in await tools.list()] == ["arm__add"]
+    async with Toolbox({"arm": host.url}, "g", ["arm__juggle"], PATIENCE_S, kept=kept) as tools:
+        with pytest.raises(ToolsUnavailableError, match="arm__juggle"):
+            await tools.list()
+    assert host.listed == 2
+
+
+async def test_a_server_that_is_gone_is_known_before_a_call(host, free_port, progress, soon):
+    """Else a call would be made, and its effect would not be known."""
+    kept = KeptAnswers()
+    async with Toolbox({"arm": host.url}, "g", ["arm__add"], PATIENCE_S, kept=kept) as tools:
+        await tools.list()
+    url = f"http://127.0.0.1:{free_port}/mcp"
+    kept.discoveries.keep(url, kept.discoveries.get(host.url), 300.0)
+    kept.listings.keep(url, kept.listings.get(host.url), 300.0)
+    async with Toolbox({"arm": url}, "g", ["arm__add"], PATIENCE_S, kept=kept) as tools:
+        outcome = await tools.call("arm__add", {"a": 1}, progress)
+    assert (outcome.error_code, outcome.interrupted) == ("SERVER_UNAVAILABLE", False)
+    assert (kept.discoveries.get(url), kept.listings.get(url)) == (None, None)
+
+
+async def test_what_a_server_said_is_forgotten_when_it_refuses(host, progress):
+    """Another one may answer there by now, such as one that knows no calls."""
+
+    async def list_tools(_: Any, __: Any) -> ListToolsResult:
+        return ListToolsResult(tools=[])
+
+    server = LowLevelServer("arm", on_list_tools=list_tools)
+    kept = KeptAnswers()
+    async with Toolbox({"arm": host.url}, "g", ["arm__add"], PATIENCE_S, kept=kept) as tools:
+        await tools.list()
+    async with serve_app(server.streamable_http_app(stateless_http=True), force=True) as url:
+        kept.discoveries.keep(f"{url}/mcp", kept.discoveries.get(host.url), 300.0)
+        kept.listings.keep(f"{url}/mcp", kept.listings.get(host.url), 300.0)
+        async with Toolbox({"arm": f"{url}/mcp"}, "g", [], PATIENCE_S, kept=kept) as tools:
+            assert (await tools.call("arm__add", {}, progress)).error_code == "TOOL_ERROR"
+        assert (kept.discoveries.get(f"{url}/mcp"), kept.listings.get(f"{url}/mcp")) == (None, None)
+
+
+async def test_what_a_server_said_is_forgotten_when_it_is_lost(host, progress, until):
+    host.keepalive = "0.2"
+    kept = KeptAnswers()
+    with TcpProxy("the arm") as proxy:
+        proxy.forward_to(urlsplit(host.url).port)
+        url = f"http://{proxy.address}/mcp"
+        async with Toolbox({"arm": url}, "g", [], PATIENCE_S, kept=kept) as tools:
+            calling = asyncio.create_task(tools.call("arm__long_thought", {"seconds": 3600}, progress))
+            await until(lambda: "long_thought" in host.called)
+            assert kept.listings.get(url) is not None
+            proxy.drop_connections()
+            assert (await calling).error_code == "SERVER_LOST"
+            assert (kept.discoveries.get(url), kept.listings.get(url)) == (None, None)
 
 
 async def test_a_tool_may_be_surrounded_with_what_has_to_happen_before_its_calls(host, progress):
@@ -281,7 +378,7 @@ async def test_nobody_is_asked_any_more_once_the_tools_cannot_be_listed(free_por
 @pytest.mark.parametrize("turns", range(8))
 async def test_a_session_that_is_closed_by_two_at_once_is_closed(free_port, turns):
     """Whoever fails to open it closes it, also while its toolbox is left."""
-    server = Server("arm", f"http://127.0.0.1:{free_port}/mcp", "g")
+    server = Server("arm", f"http://127.0.0.1:{free_port}/mcp", "g", KeptAnswers())
     opening = asyncio.create_task(server.list())
     await asyncio.sleep(0)
     await asyncio.wait([task for task in asyncio.all_tasks() if task.get_name() == "mcp-arm"])

@@ -10,6 +10,8 @@ from fastmcp import FastMCP
 from quartet_process import stop_on_signals, write_ready_file
 from quartet_process.serving import HttpServer, listen
 
+KEPT_S = 300
+"""How long a client may keep the list of tools [s]."""
 POSE = {"frame_id": "map", "position": [1.251, -0.402, 0.0], "orientation": [0.0, 0.0, 0.3826834, 0.9238795]}
 
 
@@ -19,7 +21,8 @@ def _ok(**fields: Any) -> dict[str, Any]:
 
 def create_server() -> FastMCP:
     """Return the server with the six tools of the approach agent, each with one result."""
-    server = FastMCP("robot")
+    # As Quartet's servers; any client may keep the list of tools.
+    server = FastMCP("robot", cache_ttl=KEPT_S)
 
     @server.tool
     async def navigate_to_pose(x: float, y: float, yaw: float = 0.0, frame_id: str = "map") -> dict[str, Any]:

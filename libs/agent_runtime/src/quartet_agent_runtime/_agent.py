@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from quartet_agent_runtime._kept_answers import KeptAnswers
 from quartet_agent_runtime._protocols import ApprovalClient, ImageStore, Journal, Routes, TranscriptStore
 from quartet_agent_runtime._request_context import RequestContext
 from quartet_agent_runtime._settings import AgentSettings
@@ -77,6 +78,8 @@ class AgentContext:
     replica: str
     approvals: ApprovalClient | None = None
     routes: Routes | None = None
+    kept: KeptAnswers = field(default_factory=KeptAnswers)
+    """What its MCP servers said of themselves."""
 
     def robots_in_same_place(self, robot: str) -> tuple[str, ...]:
         """Return the robots with the same site file as `robot`, itself included, sorted; others are elsewhere."""

@@ -14,6 +14,7 @@ import httpx2
 from quartet_agent_runtime._arguments import checkable
 from quartet_agent_runtime._heartbeats import Heartbeats
 from quartet_agent_runtime._http import note_keepalive, open_client
+from quartet_agent_runtime._kept_answers import KeptAnswers, Listing
 from quartet_agent_runtime._tools import Progress, Specs, ToolSpec
 from quartet_agent_runtime._untrusted import clean
 from quartet_agent_runtime.errors import (
@@ -40,28 +41,39 @@ T = TypeVar("T")
 
 
 class Server:
-    """The session with the MCP server `name` at `url`, opened at the first call, with `grant` as bearer token."""
+    """The session with the MCP server `name` at `url`, opened at the first call, with `grant` as bearer token.
 
-    def __init__(self, name: str, url: str, grant: str) -> None:
+    What the server allows to be kept is taken from `kept`, and put there.
+    """
+
+    def __init__(self, name: str, url: str, grant: str, kept: KeptAnswers) -> None:
         self.name = name
         self.url = url
         self._grant = grant
+        self._kept = kept
         self._owner: asyncio.Task[None] | None = None
         self._session: ClientSession | None = None
         self._close = asyncio.Event()
         self._opening = asyncio.Lock()
         self._status: int | None = None
-        self._specs: Specs | None = None
-        self._moving: set[str] = set()
-        """Tools that may move the robot."""
+        self._listing: Listing | None = None
         self._heartbeats = Heartbeats(url, grant)
 
     async def list(self) -> Specs:
         """Return all tools of the server, which is asked once. Raises ToolServerError."""
-        if self._specs is None:
+        return (await self._list()).specs
+
+    def forget(self) -> bool:
+        """Have the server asked again for its tools. Returns whether an answer that was kept is forgotten."""
+        self._listing = None
+        return self._kept.forget(self.url)
+
+    async def _list(self) -> Listing:
+        if self._listing is None:
             session = await self._open()
-            self._specs = await self._guarded(self._list_all(session), HANDSHAKE_TIMEOUT_S, "tools/list")
-        return self._specs
+            kept = self._kept.listings.get(self.url)
+            self._listing = kept or await self._guarded(self._list_all(session), HANDSHAKE_TIMEOUT_S, "tools/list")
+        return self._listing
 
     async def call(
         self,
@@ -80,9 +92,9 @@ class Server:
             ServerRefusedError: The server answered with an error.
         """
         if self._session is None:
-            self._specs = None
+            self._listing = None
         # The list says which tools move the robot.
-        await self.list()
+        listing = await self._list()
         session = await self._open()
 
         report = progress
@@ -90,7 +102,7 @@ class Server:
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             await report(min(1.0, progress / total) if total else None, message or "")
 
-        async with self._heartbeats.during() if tool in self._moving else contextlib.nullcontext():
+        async with self._heartbeats.during() if tool in listing.moving else contextlib.nullcontext():
             return await self._guarded(
                 session.call_tool(
                     tool,
@@ -133,6 +145,7 @@ class Server:
                 self._session = ready.result()
                 return self._session
             ready.cancel()
+            self._kept.forget(self.url)
             why = f"no answer within {HANDSHAKE_TIMEOUT_S:.0f} s" if not done else self._why(owner)
             await self.close()
             raise ServerUnavailableError(
@@ -161,21 +174,45 @@ class Server:
             streamable_http_client(self.url, http_client=http, max_sse_event_size=MAX_EVENT_BYTES) as (read, write),
             UncheckedSession(read, write) as session,
         ):
-            await _handshake(session)
+            await self._handshake(session)
             if not ready.done():
                 ready.set_result(session)
             await self._close.wait()
 
-    async def _list_all(self, session: "ClientSession") -> Specs:
+    async def _handshake(self, session: "ClientSession") -> None:
+        """Agree on the newest protocol, where canceling a call closes its stream; older servers get the old one."""
+        from quartet_agent_runtime._mcp import MCPError
+
+        if (known := self._kept.discoveries.get(self.url)) is not None:
+            # Of a server that is gone nothing would be known before a call, whose effect would then not be known.
+            await _reach(self.url)
+            session.adopt(known)
+            return
+        try:
+            said = await session.discover()
+        except (MCPError, RuntimeError):
+            await session.initialize()
+        else:
+            self._kept.discoveries.keep(self.url, said, said.ttl_ms / 1e3)
+
+    async def _list_all(self, session: "ClientSession") -> Listing:
         from mcp_types import PaginatedRequestParams
+
+        ttl_s: list[float] = []
 
         async def page(cursor: str | None) -> "tuple[list[Tool], str | None]":
             said = await session.list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
+            # Servers of an older protocol know nothing of it, whatever they write there.
+            ttl_s.append(said.ttl_ms / 1e3 if session.discover_result is not None else 0.0)
             return said.tools, said.next_cursor
 
         tools = await read_tools(self.name, page)
-        self._moving |= {t.name for t in tools if not (t.annotations and t.annotations.read_only_hint)}
-        return [ToolSpec(tool.name, clean(tool.description or ""), checkable(tool.input_schema)) for tool in tools]
+        listing = Listing(
+            [ToolSpec(tool.name, clean(tool.description or ""), checkable(tool.input_schema)) for tool in tools],
+            frozenset(t.name for t in tools if not (t.annotations and t.annotations.read_only_hint)),
+        )
+        self._kept.listings.keep(self.url, listing, min(ttl_s))
+        return listing
 
     async def _guarded(self, work: Coroutine[Any, Any, T], timeout_s: float, what: str) -> T:
         """Return the result of `work`, or raise why there is none: time-out, lost connection, refusal."""
@@ -205,6 +242,8 @@ class Server:
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 raise self._lost(what, owner) from error
+            # Another server may answer there by now.
+            self._kept.forget(self.url)
             if self._status in {401, 403}:
                 raise ServerRefusedError(
                     f"MCP server '{self.name}' refused the grant (HTTP {self._status}); it may have expired"
@@ -220,6 +259,7 @@ class Server:
 
     def _lost(self, what: str, owner: "asyncio.Task[None]") -> ServerLostError:
         self._session = None
+        self._kept.forget(self.url)
         return ServerLostError(
             f"MCP server '{self.name}' at {self.url} was lost during {what} ({self._why(owner)}). Its effect is not "
             "known: look at the world before doing it again. Restart the server; the next call connects again"
@@ -246,11 +286,9 @@ class Server:
         return f"{type(error).__name__}: {error}{status}" if error else f"connection closed{status}"
 
 
-async def _handshake(session: "ClientSession") -> None:
-    """Agree on the newest protocol, where canceling a call closes its stream; older servers get the old handshake."""
-    from quartet_agent_runtime._mcp import MCPError
-
-    try:
-        await session.discover()
-    except (MCPError, RuntimeError):
-        await session.initialize()
+async def _reach(url: str) -> None:
+    """Connect to the server at `url` and hang up. Raises OSError where nobody listens there."""
+    at = httpx2.URL(url)
+    _, writer = await asyncio.open_connection(at.host, at.port or (443 if at.scheme == "https" else 80))
+    writer.close()
+    await writer.wait_closed()

@@ -179,6 +179,7 @@ class SkillRun:
             settings.tool_timeout_s,
             self._approver(),
             self._untrusted,
+            self._context.kept,
         )
 
     def _approver(self) -> ApprovalRequester | None:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
+from quartet_agent_runtime._kept_answers import KeptAnswers
 from quartet_agent_runtime._server import Server
 from quartet_agent_runtime._tools import Image, Progress, Specs, ToolOutcome, ToolSpec, failure
 from quartet_agent_runtime._untrusted import UntrustedPhrases, mark_untrusted
@@ -46,7 +47,8 @@ class Toolbox:
 
     Shows the model the tools in `shown` and no others. One session per server, opened at the first use, and again when
     it was lost. The tools of a server are listed once. For a call that a server puts off until a person allows
-    it, the `approver` asks, and the call is made once more. Names in results are added to `untrusted`.
+    it, the `approver` asks, and the call is made once more. Names in results are added to `untrusted`. What servers say
+    of themselves is kept in `kept`, which the toolboxes of one caller may share.
     """
 
     def __init__(
@@ -57,8 +59,10 @@ class Toolbox:
         timeout_s: float,
         approver: "ApprovalRequester | None" = None,
         untrusted: UntrustedPhrases | None = None,
+        kept: KeptAnswers | None = None,
     ) -> None:
-        self._servers = {name: Server(name, url, grant) for name, url in servers.items()}
+        kept = kept or KeptAnswers()
+        self._servers = {name: Server(name, url, grant, kept) for name, url in servers.items()}
         self._shown = tuple(shown)
         self._timeout_s = timeout_s
         self._approver = approver
@@ -86,16 +90,13 @@ class Toolbox:
             raise ToolsUnavailableError(
                 f"no URL for MCP server {', '.join(unknown)}; QUARTET_SERVERS has: {', '.join(self._servers) or 'none'}"
             )
-        asked = [asyncio.create_task(self._list_server(name)) for name in needed]
-        try:
-            listings = await asyncio.gather(*asked)
-        finally:
-            # The first that is given up ends it for the others too: none may open a session after this toolbox is left.
-            for one in asked:
-                one.cancel()
-            await asyncio.gather(*asked, return_exceptions=True)
-        found = {f"{name}{SEPARATOR}{spec.name}": spec for name, specs in listings for spec in specs}
-        if missing := [name for name in self._shown if name not in found]:
+        found = await self._list_all(needed)
+        missing = [name for name in self._shown if name not in found]
+        # What was kept may be older than the server, or than what the grant covers.
+        if missing and [name for name in needed if self._servers[name].forget()]:
+            found = await self._list_all(needed)
+            missing = [name for name in self._shown if name not in found]
+        if missing:
             raise ToolsUnavailableError(
                 f"MCP servers do not offer {', '.join(missing)}; run servers of the same version as the agents"
             )
@@ -107,6 +108,18 @@ class Toolbox:
                 "into a prompt; run servers of the same version as the agents"
             )
         return shown
+
+    async def _list_all(self, needed: Iterable[str]) -> dict[str, ToolSpec]:
+        """Return the tools of the servers `needed` by their name here. Raises ToolsUnavailableError."""
+        asked = [asyncio.create_task(self._list_server(name)) for name in needed]
+        try:
+            listings = await asyncio.gather(*asked)
+        finally:
+            # The first that is given up ends it for the others too: none may open a session after this toolbox is left.
+            for one in asked:
+                one.cancel()
+            await asyncio.gather(*asked, return_exceptions=True)
+        return {f"{name}{SEPARATOR}{spec.name}": spec for name, specs in listings for spec in specs}
 
     async def _list_server(self, name: str) -> tuple[str, Specs]:
         try:

@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 
 from typing import NoReturn
 
+KEPT_S = 300
+"""How long a client may keep the list of tools and what the server says of itself [s] (SEP-2549). A server that lists
+others after its restart is asked again at once: the connection was lost, or a tool is missing."""
+
 
 class _NoState:
     async def get(self, *, key: str) -> None:
@@ -139,6 +143,7 @@ class ToolServer:
             instructions=spec.instructions or None,
             auth=verifier,
             middleware=[authorization],
+            cache_ttl=KEPT_S,
         )
         ControlEndpoints(
             safety,
