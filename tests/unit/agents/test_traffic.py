@@ -10,8 +10,8 @@ import pytest
 
 from quartet_agent_runtime import RequestContext, ToolOutcome, WorkClock
 from quartet_approach.geometry import to_base, to_map
-from quartet_approach.search import visit
-from quartet_approach.target import Target
+from quartet_approach.search import GLIMPSE_LOOKS, GLIMPSE_M, visit
+from quartet_approach.target import MAX_GLIMPSES, Glimpses, Sight, Target
 from quartet_approach.traffic import (
     ALONE_ROUNDS,
     ALONE_WAIT_S,
@@ -98,6 +98,8 @@ class Played(RequestContext):
             arm = ROBOT.arm
             tucked = dict(zip(arm.joints, arm.named_states[arm.transit_state], strict=True))
             return ToolOutcome({"ok": True, "joint_positions": tucked})
+        if tool == "moveit__get_grasp_state":
+            return ToolOutcome({"ok": True, "state": "EMPTY"})
         assert tool == "nav2__get_robot_pose"
         if self.waits in self.lost_after:
             return ToolOutcome({"ok": False, "error_code": "TRANSFORM_UNAVAILABLE", "message": "not localised"})
@@ -135,14 +137,14 @@ def parking() -> set[tuple[float, float]]:
 async def test_a_place_before_which_something_stands_is_looked_at_from_beside():
     given, target = BIN.approach, Target(BIN.name, KITCHEN, "container", 0.7, BIN)
     nav2 = check(shut=lambda x, y, _: math.dist((x, y), (given.x, given.y)) < 0.3)
-    assert await visit(nav2, target) is None
+    assert await visit(nav2, target, Glimpses()) is None
     ahead = given.x + 1.2 * math.cos(given.yaw), given.y + 1.2 * math.sin(given.yaw)
     assert nav2.drives, "it looks from nowhere"
     assert math.dist(nav2.drives[0], ahead) == pytest.approx(1.2)
     assert math.dist(nav2.drives[0], (given.x, given.y)) > 0.3
     # An area that is shut altogether is not searched pose by pose.
     closed = check(shut=lambda x, y, _: True, why="PLANNER_NO_VALID_PATH")
-    await visit(closed, target)
+    await visit(closed, target, Glimpses())
     assert closed.asked <= len([*SITE.surfaces, *SITE.containers])
 
 
@@ -161,7 +163,7 @@ async def test_what_something_else_hides_is_looked_for_from_the_sides(kind, left
     # Nav2 has no path to the other places of the kitchen.
     nav2 = check(left_s=left_s, shut=lambda x, y, _: math.dist((x, y), can) > 1.25, here=(stand.x, stand.y))
     nav2.sees = lambda x, y: math.dist((x, y), can) < 1.25 and aside(x, y)
-    sight = await visit(nav2, Target("red coke can", KITCHEN, kind, 0.7, None))
+    sight = await visit(nav2, Target("red coke can", KITCHEN, kind, 0.7, None), Glimpses())
     assert (sight is not None) == found
     if sight is not None:
         assert sight.centre == pytest.approx(can, abs=0.01)
@@ -172,7 +174,7 @@ class TwoAlike(Played):
     """Things in the kitchen that look like the can, each from some distances only; the camera of the arm sees none."""
 
     things: dict[tuple[float, float], Any] = field(default_factory=dict)
-    """By place [m, map frame], whether it looks like the can from a distance [m]."""
+    """By place [m, map frame], whether it looks like the can from a distance [m], or how much of it is visible."""
 
     async def outcome(self, tool: str, *, timeout_s: float | None = None, **given: Any) -> ToolOutcome:
         pose = Pose2D(x=self.here[0], y=self.here[1], yaw=self.yaw)
@@ -185,9 +187,9 @@ class TwoAlike(Played):
         if tool == "perception__detect_objects":
             seen = {"label": "red coke can", "score": 0.9, "box_xyxy": [0, 0, 9, 9], "camera": "front"}
             there = [
-                {**seen, "position_base": [*to_base(pose, place), 0.9]}
+                {**seen, "position_base": [*to_base(pose, place), 0.9], "visible": float(visible)}
                 for place, looks_like_it in self.things.items()
-                if given["camera"] == "front" and looks_like_it(math.dist(self.here, place))
+                if given["camera"] == "front" and (visible := looks_like_it(math.dist(self.here, place)))
             ]
             return ToolOutcome({"ok": True, "detections": there})
         return await super().outcome(tool, timeout_s=timeout_s, **given)
@@ -202,6 +204,38 @@ async def test_what_looks_like_the_target_only_from_afar_is_left_and_the_target_
     ended = await verify(nav2, claimed)
     assert (ended.success, ended.error_code.value) == ((True, "NONE") if there else (False, "NAV_VERIFY_OVERRIDE"))
     assert not there or math.dist(nav2.here, can) < 1.0
+
+
+async def test_what_may_be_the_target_is_looked_at_from_nearer_before_it_is_searched_for():
+    """A third of an apple beside the leg of a desk, from the door."""
+    can = (9.6, 2.6)
+    things = {can: lambda away: 0.36 if away > 1.5 else away < 1.15}
+    nav2 = check(fleet=("anna",), kind=TwoAlike, wanted=("red coke can", "pick"), things=things, here=(9.85, 0.6))
+    ended = await verify(nav2, ApproachReport(success=True, error_code="NONE", reason="seen from the door"))
+    assert ended.success, ended.reason
+    assert math.dist(nav2.drives[0], can) == pytest.approx(GLIMPSE_M, abs=0.01)
+    assert math.dist(nav2.here, can) < 1.0
+
+
+async def test_what_is_not_the_target_from_nearer_is_looked_at_from_two_sides_once():
+    alike = (9.6, 2.6)
+    things = {alike: lambda away: 0.36 if away > 1.5 else 0}
+    nav2 = check(fleet=("anna",), kind=TwoAlike, wanted=("red coke can", "pick"), things=things, here=(9.85, 0.6))
+    ended = await verify(nav2, ApproachReport(success=True, error_code="NONE", reason="seen from the door"))
+    assert ended.error_code.value == "NAV_VERIFY_OVERRIDE"
+    near = [drive for drive in nav2.drives if math.dist(drive, alike) == pytest.approx(GLIMPSE_M, abs=0.01)]
+    assert len(near) == GLIMPSE_LOOKS
+
+
+def test_each_glimpse_is_taken_once_and_no_more_than_a_few():
+    glimpses = Glimpses()
+    assert glimpses.take() is None
+    for x in (1.0, 1.3, 3.0, 5.0, 7.0):
+        glimpses.note(Sight((x, 0.0), (x, 0.0), (x, 0.0)))
+    taken = [glimpses.take() for _ in range(MAX_GLIMPSES)]
+    assert [one.centre[0] for one in taken] == [1.0, 3.0, 5.0]
+    glimpses.note(Sight((1.1, 0.0), (1.1, 0.0), (1.1, 0.0)))
+    assert glimpses.take() is None
 
 
 async def test_a_robot_that_is_alone_waits_for_who_stands_in_a_doorway():

@@ -1,10 +1,10 @@
-"""Search for the target: turn on the spot, then look from the poses of the area's surfaces and containers."""
+"""Search for the target: look nearer at what may be it, turn on the spot, look from the poses of the area's places."""
 
 import math
 
 from quartet_agent_runtime import RequestContext
 from quartet_approach.geometry import facing, to_map, wrap
-from quartet_approach.target import Sight, Target, look
+from quartet_approach.target import Glimpses, Sight, Target, look
 from quartet_approach.traffic import LEAST_LEFT_S, drive_if_open
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.nav2 import MotionResult
@@ -21,31 +21,55 @@ MAX_SIDES = 6
 SIDES_DEG = ((70, 50), (-70, -50))
 """Directions of these looks, to each side the first that is free: a can behind a carton shows half of itself at 70
 degrees, a quarter at 50."""
+GLIMPSE_M = 1.1
+"""Distance from which something is looked at of which too little was seen from afar [m]."""
+GLIMPSE_DEG = (0, 35, -35, 70, -70, 110, -110)
+"""Directions of these looks, from the one in which it was seen; the first two that are free count."""
+GLIMPSE_LOOKS = 2
 OCCUPIED = "GOAL_OCCUPIED"
 """How Nav2's code ends where something stands in a pose."""
 
 
-async def find(check: RequestContext, target: Target) -> Sight | None:
-    """Turn, then look from the area's places; return the target as it is seen, None when it is not."""
-    if sight := await _spin(check, target):
-        return sight
-    return await visit(check, target)
+async def find(check: RequestContext, target: Target, glimpses: Glimpses) -> Sight | None:
+    """Look nearer at the glimpses, turn, then look from the area's places.
+
+    Returns the target as it is seen, None when it is not.
+    """
+    for step in (_look_nearer, _spin, _look_nearer, visit):
+        if sight := await step(check, target, glimpses):
+            return sight
+    return None
 
 
-async def _spin(check: RequestContext, target: Target) -> Sight | None:
+async def _look_nearer(check: RequestContext, target: Target, glimpses: Glimpses) -> Sight | None:
+    """Look from nearer at what may be the target, while there is time."""
+    while check.left_s >= LEAST_LEFT_S and (glimpse := glimpses.take()):
+        here, looks = await check.pose(), 0
+        seen_from = math.atan2(here.y - glimpse.centre[1], here.x - glimpse.centre[0])
+        for degrees in GLIMPSE_DEG:
+            pose = facing(glimpse.centre, seen_from + math.radians(degrees), GLIMPSE_M)
+            if looks == GLIMPSE_LOOKS or not target.holds((pose.x, pose.y)) or await drive_if_open(check, pose):
+                continue
+            looks += 1
+            if sight := await look(check, target, glimpse.centre, glimpses):
+                return sight
+    return None
+
+
+async def _spin(check: RequestContext, target: Target, glimpses: Glimpses) -> Sight | None:
     """Turn step by step, at most a full turn, and look after each step."""
     rules = check.robot.approach
     around = math.ceil(360 / rules.spin_step_deg) - 1
     for _ in range(min(rules.spin_steps, around)):
         turn = await check.call(MotionResult, "nav2__spin_robot", angle=math.radians(rules.spin_step_deg))
-        if sight := await look(check, target):
+        if sight := await look(check, target, glimpses=glimpses):
             return sight
         if not turn.ok:
             return None
     return None
 
 
-async def visit(check: RequestContext, target: Target) -> Sight | None:
+async def visit(check: RequestContext, target: Target, glimpses: Glimpses) -> Sight | None:
     """Look from before each surface and container of the area, first the target itself, then the nearest.
 
     An object that is not seen from there may stand behind something else, so it is looked for from the sides, too.
@@ -66,12 +90,14 @@ async def visit(check: RequestContext, target: Target) -> Sight | None:
         seen.append(pose)
         if not await _stand_to_see(check, target, pose):
             continue
-        if sight := await _look_twice(check, target):
+        if sight := await _look_twice(check, target, glimpses):
             return sight
-    return await _look_from_sides(check, target, poses) if target.kind == "object" else None
+    return await _look_from_sides(check, target, poses, glimpses) if target.kind == "object" else None
 
 
-async def _look_from_sides(check: RequestContext, target: Target, poses: list[Pose2D]) -> Sight | None:
+async def _look_from_sides(
+    check: RequestContext, target: Target, poses: list[Pose2D], glimpses: Glimpses
+) -> Sight | None:
     """Look at what is seen from these poses from the sides, while there is time."""
     sides = [[_from_side(pose, degrees) for degrees in side] for pose in poses for side in SIDES_DEG]
     seen: list[Pose2D] = []
@@ -82,18 +108,18 @@ async def _look_from_sides(check: RequestContext, target: Target, poses: list[Po
         for pose in new:
             if not await drive_if_open(check, pose):
                 seen.append(pose)
-                if sight := await _look_twice(check, target):
+                if sight := await _look_twice(check, target, glimpses):
                     return sight
                 break
     return None
 
 
-async def _look_twice(check: RequestContext, target: Target) -> Sight | None:
+async def _look_twice(check: RequestContext, target: Target, glimpses: Glimpses) -> Sight | None:
     """Look, and once more from nearer: something flat or small may be recognised only from there."""
-    if sight := await look(check, target):
+    if sight := await look(check, target, glimpses=glimpses):
         return sight
     await check.call(MotionResult, "nav2__drive_on_heading", distance=NEARER_M)
-    return await look(check, target)
+    return await look(check, target, glimpses=glimpses) or await _look_nearer(check, target, glimpses)
 
 
 def _from_side(pose: Pose2D, degrees: float) -> Pose2D:

@@ -15,7 +15,9 @@ from quartet_site import Area, Container, SiteFile, Surface, is_floor, normalise
 AREA_MARGIN_M = 0.4
 """Poses and positions are measured, and a counter may reach into the line of the wall."""
 CLEAR, SURE_M = 0.5, 1.5
-"""A detection less than half visible (CLEAR) from farther away than SURE_M is not taken for the target."""
+"""A detection less than half visible (CLEAR) from farther away than SURE_M is not taken for the target: it is a
+glimpse, at which the search looks from nearer."""
+MAX_GLIMPSES = 3
 NEARER_M = 0.10
 """A robot that is to stand nearer does so by this: within the slack of a drive-in that ends before furniture
 (standing.FAR_ENOUGH_M), so that it still counts as reached where the base gets no nearer."""
@@ -101,32 +103,59 @@ class Sight:
         return math.atan2(self.aim_base[1], self.aim_base[0])
 
 
+class Glimpses:
+    """Where something was seen that may be the target and too little of it, each place once, at most MAX_GLIMPSES."""
+
+    def __init__(self) -> None:
+        self._noted: list[Sight] = []
+        self._taken = 0
+
+    def note(self, sight: Sight) -> None:
+        """Keep a glimpse for a look from nearer."""
+        known = any(math.dist(sight.centre, one.centre) <= SAME_THING_M for one in self._noted)
+        if not known and len(self._noted) < MAX_GLIMPSES:
+            self._noted.append(sight)
+
+    def take(self) -> Sight | None:
+        """Return the first glimpse that was not returned yet; None: there is none."""
+        if self._taken == len(self._noted):
+            return None
+        self._taken += 1
+        return self._noted[self._taken - 1]
+
+
 def place_named(site: SiteFile, name: str, area: Area) -> Surface | Container | None:
     """Return the surface or container called `name`, one in `area` before one elsewhere."""
     places = [place for place in [*site.surfaces, *site.containers] if name in {place.name, *place.aliases}]
     return min(places, key=lambda place: (place.area != area.name, place.name != name), default=None)
 
 
-async def look(check: RequestContext, target: Target, expected: Point | None = None) -> Sight | None:
+async def look(
+    check: RequestContext, target: Target, expected: Point | None = None, glimpses: Glimpses | None = None
+) -> Sight | None:
     """Return the target as front or else arm camera show it now in its area; of several the nearest to `expected`.
 
-    The result names the target by its id.
+    The result names the target by its id. What may be it, and is not taken for it, is noted in `glimpses`.
     """
-    sight = await _look(check, target, expected)
+    sight = await _look(check, target, expected, glimpses or Glimpses())
     if sight is not None:
         check.object_id = sight.object_id
     return sight
 
 
-async def _look(check: RequestContext, target: Target, expected: Point | None) -> Sight | None:
+async def _look(check: RequestContext, target: Target, expected: Point | None, glimpses: Glimpses) -> Sight | None:
     pose = await check.pose()
     fallback: Sight | None = None
     for camera in ("front", "arm"):
-        sights = [
-            sight
-            for detection in await check.detect(target.name, camera, target.object_id)
-            if (sight := _sight(target, pose, detection)) is not None and target.may_be_at(sight.centre)
-        ]
+        sights: list[Sight] = []
+        for detection in await check.detect(target.name, camera, target.object_id):
+            sight = _sight(target, pose, detection)
+            if sight is None or not target.may_be_at(sight.centre):
+                continue
+            if _is_clear(detection):
+                sights.append(sight)
+            else:
+                glimpses.note(sight)
         if expected is None and sights:
             return sights[0]
         near = [sight for sight in sights if expected and math.dist(sight.centre, expected) <= SAME_THING_M]
@@ -160,8 +189,11 @@ def _sight(target: Target, pose: Pose2D, detection: Detection) -> Sight | None:
     if detection.position_base is None or detection.in_gripper:
         return None
     middle = detection.position_base[:2]
-    if detection.visible is not None and detection.visible < CLEAR and math.hypot(*middle) > SURE_M:
-        return None
     near = detection.near_point_base
     aim = near[:2] if target.kind == "surface" and near is not None else middle
     return Sight(to_map(pose, middle), to_map(pose, aim), aim, detection.object_id)
+
+
+def _is_clear(detection: Detection) -> bool:
+    near = detection.position_base is not None and math.hypot(*detection.position_base[:2]) <= SURE_M
+    return near or detection.visible is None or detection.visible >= CLEAR

@@ -6,7 +6,7 @@ from quartet_agent_runtime import RequestContext, is_tucked, tuck
 from quartet_approach.geometry import distance_to
 from quartet_approach.search import find, visit
 from quartet_approach.standing import stand_before
-from quartet_approach.target import AREA_MARGIN_M, Target, is_in_hand, look
+from quartet_approach.target import AREA_MARGIN_M, Glimpses, Target, is_in_hand, look
 from quartet_approach.traffic import Arrival, Patience, in_view, is_parked, obstructed, poses_of, reach
 from quartet_contracts import ApproachArguments, ApproachCode, ApproachReport, Check, CheckResult
 from quartet_contracts.skills import MAX_REASON
@@ -72,11 +72,12 @@ async def _before(
 
 
 async def _attempt(check: RequestContext, target: Target, missed: ApproachCode) -> ApproachReport:
-    sight = await look(check, target)
+    glimpses = Glimpses()
+    sight = await look(check, target, glimpses=glimpses)
     if sight is None and await is_in_hand(check, target):
         fault = f"'{target.name}' is in the gripper; it was not looked for elsewhere"
         return _failed(ApproachCode.NAV_TARGET_NOT_VISIBLE, fault, CheckResult.PASS)
-    sight = sight or await find(check, target)
+    sight = sight or await find(check, target, glimpses)
     if sight is None:
         return _failed(
             missed,
@@ -84,11 +85,11 @@ async def _attempt(check: RequestContext, target: Target, missed: ApproachCode) 
             CheckResult.PASS,
         )
     standing = await stand_before(check, target, sight)
-    if standing.sight is None and (nearer := await visit(check, target)):
+    if standing.sight is None and (nearer := await visit(check, target, glimpses)):
         # What was seen from afar was something else, or cannot be seen from near: look from the area's places.
         standing = await stand_before(check, target, nearer)
         others = replace(target, mistaken=(sight.centre, nearer.centre))
-        if standing.sight is None and (other := await visit(check, others)):
+        if standing.sight is None and (other := await visit(check, others, glimpses)):
             standing = await stand_before(check, others, other)
     if standing.sight is None:
         return _failed(missed, f"'{target.name}': {standing.note}", CheckResult.PASS)
