@@ -129,6 +129,17 @@ def test_a_low_block_is_lost_in_noise_on_a_floor_of_its_colour(new_scene, away, 
     assert lost_in_noise(view, found.solid, prepare(view, [], None).member(tuple(block.colours))) == lost
 
 
+def test_what_is_high_is_not_lost_before_a_wall_on_a_narrow_table_of_its_colour(new_scene):
+    """A wall behind it, a box beside it and the floor before it lie at all heights, which is no noise."""
+    ball = Appearance(colours=["#b88554"], shape="sphere", size_m=(0.074, 0.074, 0.074))
+    segmenter = ColourShapeSegmenter(Catalogue([CatalogueEntry("ball", "object", ball)]))
+    scene = new_scene().box((1.3, 0.0, 0.70), (0.36, 1.2, 0.06), WOODEN).sphere((1.3, 0.0, 0.767), 0.074, WOODEN)
+    scene.box((1.53, 0.0, 1.0), (0.1, 3.0, 2.0), BLUISH).box((1.3, 0.12, 0.83), (0.1, 0.1, 0.2), WOODEN)
+    view = scene.view(target=(1.3, 0.0, 0.73), noise=0.003)
+    found = segmenter.segment(view, ["ball"])
+    assert [one.label for one in found] == ["ball"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("free", [True, False])
 def test_what_is_lost_in_noise_is_not_seen(new_scene, monkeypatch, free):

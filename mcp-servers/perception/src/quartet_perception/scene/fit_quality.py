@@ -54,6 +54,8 @@ _AROUND_PIXELS, _LEVEL_M, _MAD = 40, 0.15, 1.4826
 absolute deviations to a standard deviation."""
 _STANDS_OUT, _MOST_ALIKE = 4.0, 0.15
 """A thing is higher than so many standard deviations of what is around, or no more than so much of that is alike."""
+_MOST_NOISE = 4.0
+"""Depth errs by no more than this times `depth_noise`; what varies more around a thing are walls and other things."""
 _AS_WIDE = 0.6
 """A column has at least this share of its points there; a bottle's neck has less."""
 
@@ -533,7 +535,7 @@ def lost_in_noise(view: View, posed: PosedSolid, member: NDArray[np.uint8]) -> b
     """Return whether neither its height nor its colours tell something from what is around it.
 
     So it is with a cube of 3 cm on a floor of its colour: from far away depth errs by more than its height, and each
-    patch of the floor may be one. How much depth errs is measured on what is around.
+    patch of the floor may be one. How much depth errs is measured on what is around, where that is flat.
 
     member: as in `evaluate_fit`.
     """
@@ -553,7 +555,9 @@ def lost_in_noise(view: View, posed: PosedSolid, member: NDArray[np.uint8]) -> b
     if int(level.sum()) < _AROUND_PIXELS:
         return False
     above = above[level]
-    errs = _MAD * float(np.median(np.abs(above - np.median(above))))
+    away = float(np.median(ahead))
+    most = _MOST_NOISE * depth_noise(away) * abs(float(view.origin[2]) - posed.z) / away
+    errs = min(most, _MAD * float(np.median(np.abs(above - np.median(above)))))
     alike = float((member[crop][around][level] > _OWN_COLOUR * FULL).mean())
     return posed.top - posed.z < _STANDS_OUT * errs and alike > _MOST_ALIKE
 
