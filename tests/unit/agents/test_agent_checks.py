@@ -42,6 +42,7 @@ from quartet_place import agent as place
 from quartet_place.verify import HIGHER_M
 from quartet_place.verify import verify as verify_place
 from quartet_site import CatalogueObject, load_robot, load_site
+from quartet_site.site import Appearance
 
 FILES = Path(__file__).parents[3] / "deploy" / "sites" / "home"
 HOME, ROBOT = load_site(FILES / "site.yaml"), load_robot(FILES / "robot.yaml")
@@ -265,6 +266,32 @@ async def test_what_the_camera_recognises_is_another_object_if_its_size_is_off_b
     settled = await verify(check, PickReport(success=True, error_code="NONE", reason="held"))
     assert settled.error_code == code
     assert settled.held_object == ("red coke can" if code == "NONE" else None)
+
+
+@pytest.mark.parametrize(
+    ("width", "named", "code"),
+    [
+        (0.045, True, "NONE"),
+        (0.053, True, "NONE"),
+        (0.053, False, "PICK_WRONG_OBJECT"),
+        (0.070, True, "PICK_WRONG_OBJECT"),
+    ],
+    ids=["flat", "askew", "askew and not recognised", "wider than its section"],
+)
+async def test_something_long_may_roll_between_the_fingers(width, named, code):
+    """A remote control of 45 x 24 mm, whose section is 51 mm from corner to corner."""
+    told = HOME.objects[0].model_copy(
+        update={
+            "name": "red coke can",
+            "appearance": Appearance(shape="box", colours=["black"], size_m=(0.16, 0.044, 0.024)),
+        }
+    )
+    site = HOME.model_copy(update={"objects": [told]})
+    request = fingers().request
+    check = Hand(request, ROBOT, site, None, None, WorkClock.of(request))
+    check.width, check.seen = width, named
+    settled = await verify(check, PickReport(success=True, error_code="NONE", reason="held"))
+    assert settled.error_code == code
 
 
 class GreenInHand(RequestContext):

@@ -5,6 +5,7 @@ the arm still up, and the arm is tucked there.
 """
 
 import contextlib
+import math
 from dataclasses import dataclass
 
 from quartet_agent_runtime import RequestContext, VerificationError, back_off_and_tuck, settled_grasp
@@ -177,7 +178,8 @@ async def _other_thing(
         check.object_id = object_id
         return None
     mine = _in_hand(await check.detect(name, "arm", object_id))
-    if wanted is not None and not _fits_hand(wanted, grasp.width_m, wanted.appearance.size_error if mine else 0.0):
+    fits = _fits_hand(wanted, grasp.width_m) or bool(mine and wanted and _may_fit_hand(wanted, grasp.width_m))
+    if wanted is not None and not fits:
         return _Other(f"the fingers are {_number(grasp.width_m)} m apart, which does not fit '{wanted.name}'")
     if mine:
         check.object_id = mine[0].object_id or object_id
@@ -227,15 +229,29 @@ def _called(thing: CatalogueObject | None) -> str:
     return "something that the site has no name for" if thing is None else f"'{thing.name}'"
 
 
-def _fits_hand(thing: CatalogueObject | None, width: float | None, size_error: float = 0.0) -> bool:
-    """Whether the fingers can be `width` [m] apart with the thing between them, however it lies.
+def _fits_hand(thing: CatalogueObject | None, width: float | None) -> bool:
+    """Whether the fingers can be `width` [m] apart with the thing between them, whichever side they are across.
 
-    They can where the site file does not tell its size. `size_error` is how far a size may be off, as a share of it,
-    where that is more than WIDTH_SLACK_M.
+    They can where the site file does not tell its size.
     """
     if thing is None or thing.appearance.size_m is None or width is None:
         return True
-    return any(abs(width - size) <= max(WIDTH_SLACK_M, size_error * size) for size in thing.appearance.size_m)
+    return any(abs(width - size) <= WIDTH_SLACK_M for size in thing.appearance.size_m)
+
+
+def _may_fit_hand(thing: CatalogueObject, width: float | None) -> bool:
+    """Whether the fingers can be so far apart around a thing that the wrist camera recognises.
+
+    Its sizes may be off by as much as the site says, and something long may have rolled between the fingers, which are
+    then across its section askew.
+    """
+    if thing.appearance.size_m is None or width is None:
+        return True
+    error = thing.appearance.size_error
+    thin, thick, _ = sorted(thing.appearance.size_m)
+    if thing.appearance.shape == "box" and thin <= width <= math.hypot(thin, thick) + WIDTH_SLACK_M:
+        return True
+    return any(abs(width - size) <= error * size for size in thing.appearance.size_m)
 
 
 def _height(measured: float | None, wanted: CatalogueObject | None) -> float | None:
