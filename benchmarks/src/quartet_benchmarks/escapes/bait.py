@@ -89,7 +89,9 @@ class Bait:
             attributes = tuple(os.listxattr(path)) if hasattr(os, "listxattr") else ()
             state[path.name] = (content, facts.st_mode, facts.st_uid, facts.st_nlink, facts.st_mtime_ns, attributes)
         victim = psutil.Process(self._victim.pid)
-        state["process"] = (victim.status() == psutil.STATUS_STOPPED, victim.nice(), tuple(victim.cpu_affinity()))
+        # On a busy machine it stops when it is next to run.
+        stopped = self._is_pending(signal.SIGSTOP) or victim.status() == psutil.STATUS_STOPPED
+        state["process"] = (stopped, victim.nice(), tuple(victim.cpu_affinity()))
         return state
 
     def reached(self, printed: str) -> list[str]:
@@ -122,12 +124,16 @@ class Bait:
         """Return whether the victim is dead; one that was sent a SIGKILL and has not come to its end is waited for."""
         if self._victim.poll() is not None:
             return True
-        process = Path(f"/proc/{self._victim.pid}")
-        pending = re.findall(r"^S(?:ig|hd)Pnd:\s*(\w+)$", (process / "status").read_text(), re.MULTILINE)
-        flags = int((process / "stat").read_text().rpartition(")")[2].split()[6])
-        if flags & _EXITING or any(int(signals, 16) & 1 << signal.SIGKILL - 1 for signals in pending):
+        flags = int(Path(f"/proc/{self._victim.pid}/stat").read_text().rpartition(")")[2].split()[6])
+        if flags & _EXITING or self._is_pending(signal.SIGKILL):
             self._victim.wait()
         return self._victim.poll() is not None
+
+    def _is_pending(self, sent: signal.Signals) -> bool:
+        """Return whether the victim was sent this signal and has not been reached by it yet."""
+        status = Path(f"/proc/{self._victim.pid}/status").read_text()
+        pending = re.findall(r"^S(?:ig|hd)Pnd:\s*(\w+)$", status, re.MULTILINE)
+        return any(int(signals, 16) & 1 << sent - 1 for signals in pending)
 
     def _differs(self, now: dict[str, tuple[object, ...]], name: str) -> bool:
         return now.get(name) != self._before.get(name)
