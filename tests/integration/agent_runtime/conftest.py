@@ -214,17 +214,14 @@ class Sum(BaseModel):
     total: float = 0.0
 
 
-KEPT_S = 300
-"""How long the test server lets its list of tools be kept [s]."""
-
-
 @dataclass
 class ToolHost:
     """What the tools of the test server saw."""
 
     url: str = ""
     listed: int = 0
-    discovered: int = 0
+    kept_s: int = 300
+    """How long it lets its list of tools be kept [s]."""
     called: list[str] = field(default_factory=list)
     canceled: list[str] = field(default_factory=list)
     tokens: list[str] = field(default_factory=list)
@@ -235,7 +232,7 @@ class ToolHost:
 
 
 def build_server(host: ToolHost) -> FastMCP:
-    server: FastMCP = FastMCP("arm", cache_ttl=KEPT_S)
+    server: FastMCP = FastMCP("arm", cache_ttl=host.kept_s)
 
     @server.tool
     async def add(a: float, b: float = 1.0) -> Sum:
@@ -310,7 +307,7 @@ def build_server(host: ToolHost) -> FastMCP:
 
 
 class _Watch:
-    """Counts listings and greetings, keeps the bearer tokens and who asked."""
+    """Counts listings, keeps the bearer tokens and who asked."""
 
     def __init__(self, app: Any, host: ToolHost) -> None:
         self._app = app
@@ -322,7 +319,6 @@ class _Watch:
             self._host.clients.append(tuple(scope["client"]))
             self._host.tokens.append(headers.get("authorization", ""))
             self._host.listed += headers.get("mcp-method") == "tools/list"
-            self._host.discovered += headers.get("mcp-method") == "server/discover"
 
         async def telling(message: Any) -> None:
             if message["type"] == "http.response.start" and self._host.keepalive:

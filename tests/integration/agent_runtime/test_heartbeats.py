@@ -11,8 +11,9 @@ from mcp_types import ToolAnnotations
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from quartet_agent_runtime import Toolbox
+from quartet_agent_runtime import Toolbox, ToolSpec
 from quartet_agent_runtime._heartbeats import Heartbeats
+from quartet_agent_runtime._kept_listings import KeptListings, Listing
 from support.http_server import serve_app
 
 PATIENCE_S = 60.0
@@ -71,6 +72,17 @@ async def test_it_beats_with_its_grant_as_long_as_the_tool_runs(mover, eventuall
         assert (await call).ok
         assert set(mover.beats) == {"Bearer grant-1"}
         assert not beating(), "nobody is vouched for any longer"
+
+
+@pytest.mark.parametrize("listed", ["walk", "other"])
+async def test_it_beats_also_where_a_kept_list_does_not_tell_that_the_tool_only_reads(mover, eventually, listed):
+    kept = KeptListings()
+    kept.keep(mover.url, Listing([ToolSpec(listed, "", {"type": "object"})], frozenset({"watch"})), 300.0)
+    async with Toolbox({"legs": mover.url}, "g", [], PATIENCE_S, kept=kept) as tools:
+        call = asyncio.create_task(tools.call("legs__walk", {}, silent))
+        await eventually(lambda: mover.beats)
+        mover.end.set()
+        assert (await call).ok
 
 
 async def test_two_motions_at_once_share_the_beats_and_the_last_ends_them(mover, eventually):

@@ -11,7 +11,7 @@ from mcp_types import CallToolResult, ListToolsResult, Tool
 
 from quartet_agent_runtime import Cause, Toolbox, ToolSpec, ToolsUnavailableError, failure
 from quartet_agent_runtime import _toolbox as toolbox
-from quartet_agent_runtime._kept_answers import KeptAnswers, Listing
+from quartet_agent_runtime._kept_listings import KeptListings, Listing
 from quartet_agent_runtime._server import Server
 from quartet_agent_runtime.errors import ServerUnavailableError
 from quartet_benchmarks.chaos.tcp_proxy import TcpProxy
@@ -40,9 +40,13 @@ async def test_tools_are_listed_once_however_often_they_are_called(host, progres
     assert host.listed == 1
 
 
-async def test_what_a_server_lets_be_kept_is_asked_once_for_all_requests(host, progress):
+def listing(*names: str) -> Listing:
+    return Listing([ToolSpec(name, "", {"type": "object"}) for name in names], frozenset())
+
+
+async def test_a_list_that_may_be_kept_is_asked_for_once_by_all_requests(host, progress):
     now = [0.0]
-    kept = KeptAnswers(lambda: now[0])
+    kept = KeptListings(lambda: now[0])
 
     async def request():
         async with Toolbox({"arm": host.url}, "g", ["arm__add"], PATIENCE_S, kept=kept) as tools:
@@ -51,89 +55,89 @@ async def test_what_a_server_lets_be_kept_is_asked_once_for_all_requests(host, p
             return specs
 
     listed = await request()
+    now[0] = host.kept_s - 1
     assert await request() == listed
-    assert (host.discovered, host.listed) == (1, 1)
-    now[0] = 299.0
-    await request()
-    assert (host.discovered, host.listed) == (1, 1)
-    now[0] = 301.0
-    await request()
-    assert (host.discovered, host.listed) == (2, 2)
-
-
-async def test_what_a_server_does_not_let_be_kept_is_asked_each_time(mortal):
-    kept = KeptAnswers()
-    async with Toolbox({"arm": mortal.url}, "g", ["arm__works"], PATIENCE_S, kept=kept) as tools:
-        await tools.list()
-    assert (kept.discoveries.get(mortal.url), kept.listings.get(mortal.url)) == (None, None)
-
-
-async def test_no_answer_is_kept_for_longer_than_an_hour():
-    now = [0.0]
-    kept = KeptAnswers(lambda: now[0])
-    kept.listings.keep("http://arm/mcp", Listing([], frozenset()), 1e9)
-    assert kept.listings.get("http://arm/mcp") == Listing([], frozenset())
-    now[0] = 3601.0
-    assert kept.listings.get("http://arm/mcp") is None
-
-
-async def test_a_tool_that_is_not_in_a_kept_list_is_looked_for_again(host):
-    """The server is another one since, or the grant covers more."""
-    kept = KeptAnswers()
-    kept.listings.keep(host.url, Listing([], frozenset()), 300.0)
-    async with Toolbox({"arm": host.url}, "g", ["arm__add"], PATIENCE_S, kept=kept) as tools:
-        assert [spec.name for spec in await tools.list()] == ["arm__add"]
-    async with Toolbox({"arm": host.url}, "g", ["arm__juggle"], PATIENCE_S, kept=kept) as tools:
-        with pytest.raises(ToolsUnavailableError, match="arm__juggle"):
-            await tools.list()
+    assert host.listed == 1
+    now[0] = host.kept_s + 1
+    assert await request() == listed
     assert host.listed == 2
 
 
-async def test_a_server_that_is_gone_is_known_before_a_call(host, free_port, progress, soon):
-    """Else a call would be made, and its effect would not be known."""
-    kept = KeptAnswers()
-    async with Toolbox({"arm": host.url}, "g", ["arm__add"], PATIENCE_S, kept=kept) as tools:
+async def test_a_list_that_may_not_be_kept_is_asked_for_by_each_request(mortal):
+    kept = KeptListings()
+    async with Toolbox({"arm": mortal.url}, "g", ["arm__works"], PATIENCE_S, kept=kept) as tools:
         await tools.list()
-    url = f"http://127.0.0.1:{free_port}/mcp"
-    kept.discoveries.keep(url, kept.discoveries.get(host.url), 300.0)
-    kept.listings.keep(url, kept.listings.get(host.url), 300.0)
+    assert kept.get(mortal.url) is None
+
+
+def test_no_list_is_kept_for_longer_than_an_hour():
+    now = [0.0]
+    kept = KeptListings(lambda: now[0])
+    kept.keep("http://arm/mcp", listing("add"), 1e9)
+    assert kept.get("http://arm/mcp") == listing("add")
+    now[0] = 3601.0
+    assert kept.get("http://arm/mcp") is None
+
+
+async def test_a_tool_that_is_not_in_a_kept_list_is_asked_for_once_more(host):
+    """The server is another one since, or the grant covers more."""
+    kept = KeptListings()
+    kept.keep(host.url, listing("slow"), 300.0)
+    async with Toolbox({"arm": host.url}, "g", ["arm__add"], PATIENCE_S, kept=kept) as tools:
+        assert [spec.name for spec in await tools.list()] == ["arm__add"]
+    assert host.listed == 1
+    for asked in (1, 2):
+        # Of a list that was kept, and of one that was not.
+        async with Toolbox({"arm": host.url}, "g", ["arm__juggle"], PATIENCE_S, kept=kept) as tools:
+            with pytest.raises(ToolsUnavailableError, match="arm__juggle"):
+                await tools.list()
+        assert host.listed == 1 + asked
+        kept.forget(host.url)
+
+
+async def test_a_server_that_is_gone_is_known_before_a_call_also_where_its_list_was_kept(free_port, progress, soon):
+    """Else a call would be made whose effect is not known."""
+    url, kept = f"http://127.0.0.1:{free_port}/mcp", KeptListings()
+    kept.keep(url, listing("add"), 300.0)
     async with Toolbox({"arm": url}, "g", ["arm__add"], PATIENCE_S, kept=kept) as tools:
+        with pytest.raises(ToolsUnavailableError, match="'arm'"):
+            await tools.list()
         outcome = await tools.call("arm__add", {"a": 1}, progress)
     assert (outcome.error_code, outcome.interrupted) == ("SERVER_UNAVAILABLE", False)
-    assert (kept.discoveries.get(url), kept.listings.get(url)) == (None, None)
 
 
-async def test_what_a_server_said_is_forgotten_when_it_refuses(host, progress):
+async def test_a_kept_list_is_forgotten_when_its_server_refuses(progress):
     """Another one may answer there by now, such as one that knows no calls."""
 
     async def list_tools(_: Any, __: Any) -> ListToolsResult:
         return ListToolsResult(tools=[])
 
-    server = LowLevelServer("arm", on_list_tools=list_tools)
-    kept = KeptAnswers()
-    async with Toolbox({"arm": host.url}, "g", ["arm__add"], PATIENCE_S, kept=kept) as tools:
-        await tools.list()
+    server, kept = LowLevelServer("arm", on_list_tools=list_tools), KeptListings()
     async with serve_app(server.streamable_http_app(stateless_http=True), force=True) as url:
-        kept.discoveries.keep(f"{url}/mcp", kept.discoveries.get(host.url), 300.0)
-        kept.listings.keep(f"{url}/mcp", kept.listings.get(host.url), 300.0)
+        kept.keep(f"{url}/mcp", listing("add"), 300.0)
         async with Toolbox({"arm": f"{url}/mcp"}, "g", [], PATIENCE_S, kept=kept) as tools:
             assert (await tools.call("arm__add", {}, progress)).error_code == "TOOL_ERROR"
-        assert (kept.discoveries.get(f"{url}/mcp"), kept.listings.get(f"{url}/mcp")) == (None, None)
+        assert kept.get(f"{url}/mcp") is None
 
 
-async def test_what_a_server_said_is_forgotten_when_it_is_lost(host, progress, until):
+@pytest.mark.parametrize("tool", ["slow", "long_thought"])
+async def test_a_server_whose_list_was_kept_and_that_vanishes_in_a_call_is_lost_and_its_list_forgotten(
+    host, progress, until, tool
+):
     host.keepalive = "0.2"
-    kept = KeptAnswers()
+    kept = KeptListings()
     with TcpProxy("the arm") as proxy:
         proxy.forward_to(urlsplit(host.url).port)
         url = f"http://{proxy.address}/mcp"
+        kept.keep(url, listing("slow", "long_thought"), 300.0)
         async with Toolbox({"arm": url}, "g", [], PATIENCE_S, kept=kept) as tools:
-            calling = asyncio.create_task(tools.call("arm__long_thought", {"seconds": 3600}, progress))
-            await until(lambda: "long_thought" in host.called)
-            assert kept.listings.get(url) is not None
+            calling = asyncio.create_task(tools.call(f"arm__{tool}", {"seconds": 3600}, progress))
+            await until(lambda: host.called == [tool])
+            assert (host.listed, kept.get(url)) == (0, listing("slow", "long_thought"))
             proxy.drop_connections()
-            assert (await calling).error_code == "SERVER_LOST"
-            assert (kept.discoveries.get(url), kept.listings.get(url)) == (None, None)
+            lost = await calling
+            assert (lost.error_code, lost.interrupted) == ("SERVER_LOST", True)
+            assert kept.get(url) is None
 
 
 async def test_a_tool_may_be_surrounded_with_what_has_to_happen_before_its_calls(host, progress):
@@ -378,7 +382,7 @@ async def test_nobody_is_asked_any_more_once_the_tools_cannot_be_listed(free_por
 @pytest.mark.parametrize("turns", range(8))
 async def test_a_session_that_is_closed_by_two_at_once_is_closed(free_port, turns):
     """Whoever fails to open it closes it, also while its toolbox is left."""
-    server = Server("arm", f"http://127.0.0.1:{free_port}/mcp", "g", KeptAnswers())
+    server = Server("arm", f"http://127.0.0.1:{free_port}/mcp", "g", KeptListings())
     opening = asyncio.create_task(server.list())
     await asyncio.sleep(0)
     await asyncio.wait([task for task in asyncio.all_tasks() if task.get_name() == "mcp-arm"])

@@ -269,21 +269,24 @@ async def test_what_the_camera_recognises_is_another_object_if_its_size_is_off_b
 
 
 @pytest.mark.parametrize(
-    ("width", "named", "code"),
+    ("size_m", "width", "named", "code"),
     [
-        (0.045, True, "NONE"),
-        (0.053, True, "NONE"),
-        (0.053, False, "PICK_WRONG_OBJECT"),
-        (0.070, True, "PICK_WRONG_OBJECT"),
+        ((0.16, 0.044, 0.024), 0.045, True, "NONE"),
+        ((0.16, 0.044, 0.024), 0.053, True, "NONE"),
+        ((0.16, 0.044, 0.024), 0.053, False, "PICK_WRONG_OBJECT"),
+        ((0.16, 0.044, 0.024), 0.034, True, "PICK_WRONG_OBJECT"),
+        ((0.16, 0.044, 0.024), 0.070, True, "PICK_WRONG_OBJECT"),
+        ((0.17, 0.11, 0.035), 0.066, True, "PICK_WRONG_OBJECT"),
+        ((0.17, 0.11, 0.035), 0.113, True, "NONE"),
     ],
-    ids=["flat", "askew", "askew and not recognised", "wider than its section"],
+    ids=["flat", "rolled", "rolled, not recognised", "between its sides", "wider than its section", "book", "its side"],
 )
-async def test_something_long_may_roll_between_the_fingers(width, named, code):
-    """A remote control of 45 x 24 mm, whose section is 51 mm from corner to corner."""
+async def test_something_long_may_roll_between_the_fingers(size_m, width, named, code):
+    """A remote control of 44 x 24 mm, whose section is 50 mm from corner to corner; a book is not long."""
     told = HOME.objects[0].model_copy(
         update={
             "name": "red coke can",
-            "appearance": Appearance(shape="box", colours=["black"], size_m=(0.16, 0.044, 0.024)),
+            "appearance": Appearance(shape="box", colours=["black"], size_m=size_m),
         }
     )
     site = HOME.model_copy(update={"objects": [told]})

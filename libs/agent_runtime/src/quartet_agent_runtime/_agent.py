@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from quartet_agent_runtime._kept_answers import KeptAnswers
+from quartet_agent_runtime._kept_listings import KeptListings
 from quartet_agent_runtime._protocols import ApprovalClient, ImageStore, Journal, Routes, TranscriptStore
 from quartet_agent_runtime._request_context import RequestContext
 from quartet_agent_runtime._settings import AgentSettings
@@ -78,8 +78,8 @@ class AgentContext:
     replica: str
     approvals: ApprovalClient | None = None
     routes: Routes | None = None
-    kept: KeptAnswers = field(default_factory=KeptAnswers)
-    """What its MCP servers said of themselves."""
+    kept: KeptListings = field(default_factory=KeptListings)
+    """Tools of its MCP servers."""
 
     def robots_in_same_place(self, robot: str) -> tuple[str, ...]:
         """Return the robots with the same site file as `robot`, itself included, sorted; others are elsewhere."""

@@ -14,7 +14,7 @@ import httpx2
 from quartet_agent_runtime._arguments import checkable
 from quartet_agent_runtime._heartbeats import Heartbeats
 from quartet_agent_runtime._http import note_keepalive, open_client
-from quartet_agent_runtime._kept_answers import KeptAnswers, Listing
+from quartet_agent_runtime._kept_listings import KeptListings, Listing
 from quartet_agent_runtime._tools import Progress, Specs, ToolSpec
 from quartet_agent_runtime._untrusted import clean
 from quartet_agent_runtime.errors import (
@@ -43,10 +43,10 @@ T = TypeVar("T")
 class Server:
     """The session with the MCP server `name` at `url`, opened at the first call, with `grant` as bearer token.
 
-    What the server allows to be kept is taken from `kept`, and put there.
+    The list of its tools is taken from `kept` where it is there, and put there where the server allows it.
     """
 
-    def __init__(self, name: str, url: str, grant: str, kept: KeptAnswers) -> None:
+    def __init__(self, name: str, url: str, grant: str, kept: KeptListings) -> None:
         self.name = name
         self.url = url
         self._grant = grant
@@ -57,6 +57,8 @@ class Server:
         self._opening = asyncio.Lock()
         self._status: int | None = None
         self._listing: Listing | None = None
+        self._was_kept = False
+        """Whether this list is from an earlier session."""
         self._heartbeats = Heartbeats(url, grant)
 
     async def list(self) -> Specs:
@@ -64,14 +66,17 @@ class Server:
         return (await self._list()).specs
 
     def forget(self) -> bool:
-        """Have the server asked again for its tools. Returns whether an answer that was kept is forgotten."""
-        self._listing = None
-        return self._kept.forget(self.url)
+        """Have the server asked again for its tools. Returns whether its list was one of an earlier session."""
+        was_kept, self._listing, self._was_kept = self._was_kept, None, False
+        self._kept.forget(self.url)
+        return was_kept
 
     async def _list(self) -> Listing:
         if self._listing is None:
+            # Also for a list that was kept: a server that is gone has to be known before a call is made.
             session = await self._open()
-            kept = self._kept.listings.get(self.url)
+            kept = self._kept.get(self.url)
+            self._was_kept = kept is not None
             self._listing = kept or await self._guarded(self._list_all(session), HANDSHAKE_TIMEOUT_S, "tools/list")
         return self._listing
 
@@ -102,7 +107,7 @@ class Server:
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             await report(min(1.0, progress / total) if total else None, message or "")
 
-        async with self._heartbeats.during() if tool in listing.moving else contextlib.nullcontext():
+        async with contextlib.nullcontext() if tool in listing.reading else self._heartbeats.during():
             return await self._guarded(
                 session.call_tool(
                     tool,
@@ -145,7 +150,6 @@ class Server:
                 self._session = ready.result()
                 return self._session
             ready.cancel()
-            self._kept.forget(self.url)
             why = f"no answer within {HANDSHAKE_TIMEOUT_S:.0f} s" if not done else self._why(owner)
             await self.close()
             raise ServerUnavailableError(
@@ -174,26 +178,10 @@ class Server:
             streamable_http_client(self.url, http_client=http, max_sse_event_size=MAX_EVENT_BYTES) as (read, write),
             UncheckedSession(read, write) as session,
         ):
-            await self._handshake(session)
+            await _handshake(session)
             if not ready.done():
                 ready.set_result(session)
             await self._close.wait()
-
-    async def _handshake(self, session: "ClientSession") -> None:
-        """Agree on the newest protocol, where canceling a call closes its stream; older servers get the old one."""
-        from quartet_agent_runtime._mcp import MCPError
-
-        if (known := self._kept.discoveries.get(self.url)) is not None:
-            # Of a server that is gone nothing would be known before a call, whose effect would then not be known.
-            await _reach(self.url)
-            session.adopt(known)
-            return
-        try:
-            said = await session.discover()
-        except (MCPError, RuntimeError):
-            await session.initialize()
-        else:
-            self._kept.discoveries.keep(self.url, said, said.ttl_ms / 1e3)
 
     async def _list_all(self, session: "ClientSession") -> Listing:
         from mcp_types import PaginatedRequestParams
@@ -209,9 +197,9 @@ class Server:
         tools = await read_tools(self.name, page)
         listing = Listing(
             [ToolSpec(tool.name, clean(tool.description or ""), checkable(tool.input_schema)) for tool in tools],
-            frozenset(t.name for t in tools if not (t.annotations and t.annotations.read_only_hint)),
+            frozenset(tool.name for tool in tools if tool.annotations and tool.annotations.read_only_hint),
         )
-        self._kept.listings.keep(self.url, listing, min(ttl_s))
+        self._kept.keep(self.url, listing, min(ttl_s))
         return listing
 
     async def _guarded(self, work: Coroutine[Any, Any, T], timeout_s: float, what: str) -> T:
@@ -242,7 +230,6 @@ class Server:
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 raise self._lost(what, owner) from error
-            # Another server may answer there by now.
             self._kept.forget(self.url)
             if self._status in {401, 403}:
                 raise ServerRefusedError(
@@ -286,9 +273,11 @@ class Server:
         return f"{type(error).__name__}: {error}{status}" if error else f"connection closed{status}"
 
 
-async def _reach(url: str) -> None:
-    """Connect to the server at `url` and hang up. Raises OSError where nobody listens there."""
-    at = httpx2.URL(url)
-    _, writer = await asyncio.open_connection(at.host, at.port or (443 if at.scheme == "https" else 80))
-    writer.close()
-    await writer.wait_closed()
+async def _handshake(session: "ClientSession") -> None:
+    """Agree on the newest protocol, where canceling a call closes its stream; older servers get the old handshake."""
+    from quartet_agent_runtime._mcp import MCPError
+
+    try:
+        await session.discover()
+    except (MCPError, RuntimeError):
+        await session.initialize()

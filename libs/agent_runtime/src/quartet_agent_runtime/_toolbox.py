@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
-from quartet_agent_runtime._kept_answers import KeptAnswers
+from quartet_agent_runtime._kept_listings import KeptListings
 from quartet_agent_runtime._server import Server
 from quartet_agent_runtime._tools import Image, Progress, Specs, ToolOutcome, ToolSpec, failure
 from quartet_agent_runtime._untrusted import UntrustedPhrases, mark_untrusted
@@ -47,8 +47,8 @@ class Toolbox:
 
     Shows the model the tools in `shown` and no others. One session per server, opened at the first use, and again when
     it was lost. The tools of a server are listed once. For a call that a server puts off until a person allows
-    it, the `approver` asks, and the call is made once more. Names in results are added to `untrusted`. What servers say
-    of themselves is kept in `kept`, which the toolboxes of one caller may share.
+    it, the `approver` asks, and the call is made once more. Names in results are added to `untrusted`. Lists of tools
+    are kept in `kept` as long as their servers allow it; the toolboxes of one caller may share it.
     """
 
     def __init__(
@@ -59,9 +59,9 @@ class Toolbox:
         timeout_s: float,
         approver: "ApprovalRequester | None" = None,
         untrusted: UntrustedPhrases | None = None,
-        kept: KeptAnswers | None = None,
+        kept: KeptListings | None = None,
     ) -> None:
-        kept = kept or KeptAnswers()
+        kept = kept or KeptListings()
         self._servers = {name: Server(name, url, grant, kept) for name, url in servers.items()}
         self._shown = tuple(shown)
         self._timeout_s = timeout_s

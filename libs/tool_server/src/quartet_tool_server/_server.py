@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 from typing import NoReturn
 
-KEPT_S = 300
-"""How long a client may keep the list of tools and what the server says of itself [s] (SEP-2549). A server that lists
-others after its restart is asked again at once: the connection was lost, or a tool is missing."""
+KEPT_S = 60
+"""How long a client may keep the list of tools [s] (SEP-2549): so long after an update of the server, an agent may show
+its model the old descriptions."""
 
 
 class _NoState:

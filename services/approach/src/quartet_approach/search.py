@@ -4,8 +4,8 @@ import math
 
 from quartet_agent_runtime import RequestContext
 from quartet_approach.geometry import facing, to_map, wrap
-from quartet_approach.target import Glimpses, Sight, Target, look
-from quartet_approach.traffic import LEAST_LEFT_S, drive_if_open
+from quartet_approach.target import Candidate, Candidates, Sight, Target, look
+from quartet_approach.traffic import LEAST_LEFT_S, drive, drive_if_open, way_to
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.nav2 import MotionResult
 
@@ -21,55 +21,67 @@ MAX_SIDES = 6
 SIDES_DEG = ((70, 50), (-70, -50))
 """Directions of these looks, to each side the first that is free: a can behind a carton shows half of itself at 70
 degrees, a quarter at 50."""
-GLIMPSE_M = 1.1
-"""Distance from which something is looked at of which too little was seen from afar [m]."""
-GLIMPSE_DEG = (0, 35, -35, 70, -70, 110, -110)
-"""Directions of these looks, from the one in which it was seen; the first two that are free count."""
-GLIMPSE_LOOKS = 2
+CANDIDATE_M = 1.1
+"""Distance from which a candidate is looked at [m]."""
+CANDIDATE_DEG = (0, 35, -35, 70, -70, 110, -110)
+"""Directions of these looks, from the one in which it was seen."""
+CANDIDATE_LOOKS, CANDIDATE_DRIVES = 2, 4
+"""Looks at a candidate, and drives for them that may be tried."""
 OCCUPIED = "GOAL_OCCUPIED"
 """How Nav2's code ends where something stands in a pose."""
 
 
-async def find(check: RequestContext, target: Target, glimpses: Glimpses) -> Sight | None:
-    """Look nearer at the glimpses, turn, then look from the area's places.
+async def find(check: RequestContext, target: Target, candidates: Candidates) -> Sight | None:
+    """Look nearer at the candidates, turn, then look from the area's places.
 
     Returns the target as it is seen, None when it is not.
     """
     for step in (_look_nearer, _spin, _look_nearer, visit):
-        if sight := await step(check, target, glimpses):
+        if sight := await step(check, target, candidates):
             return sight
     return None
 
 
-async def _look_nearer(check: RequestContext, target: Target, glimpses: Glimpses) -> Sight | None:
+async def _look_nearer(check: RequestContext, target: Target, candidates: Candidates) -> Sight | None:
     """Look from nearer at what may be the target, while there is time."""
-    while check.left_s >= LEAST_LEFT_S and (glimpse := glimpses.take()):
-        here, looks = await check.pose(), 0
-        seen_from = math.atan2(here.y - glimpse.centre[1], here.x - glimpse.centre[0])
-        for degrees in GLIMPSE_DEG:
-            pose = facing(glimpse.centre, seen_from + math.radians(degrees), GLIMPSE_M)
-            if looks == GLIMPSE_LOOKS or not target.holds((pose.x, pose.y)) or await drive_if_open(check, pose):
-                continue
-            looks += 1
-            if sight := await look(check, target, glimpse.centre, glimpses):
-                return sight
+    while check.left_s >= LEAST_LEFT_S and (candidate := candidates.take(target)):
+        if sight := await _look_at(check, target, candidate, candidates):
+            return sight
     return None
 
 
-async def _spin(check: RequestContext, target: Target, glimpses: Glimpses) -> Sight | None:
+async def _look_at(check: RequestContext, target: Target, candidate: Candidate, candidates: Candidates) -> Sight | None:
+    (x, y), (from_x, from_y) = candidate.centre, candidate.seen_from
+    looks = drives = 0
+    for degrees in CANDIDATE_DEG:
+        if looks == CANDIDATE_LOOKS or drives == CANDIDATE_DRIVES or check.left_s < LEAST_LEFT_S:
+            break
+        pose = facing((x, y), math.atan2(from_y - y, from_x - x) + math.radians(degrees), CANDIDATE_M)
+        if not target.holds((pose.x, pose.y)) or not (await way_to(check, pose)).open:
+            continue
+        drives += 1
+        if await drive(check, pose):
+            continue
+        looks += 1
+        if sight := await look(check, target, candidate.centre, candidates):
+            return sight
+    return None
+
+
+async def _spin(check: RequestContext, target: Target, candidates: Candidates) -> Sight | None:
     """Turn step by step, at most a full turn, and look after each step."""
     rules = check.robot.approach
     around = math.ceil(360 / rules.spin_step_deg) - 1
     for _ in range(min(rules.spin_steps, around)):
         turn = await check.call(MotionResult, "nav2__spin_robot", angle=math.radians(rules.spin_step_deg))
-        if sight := await look(check, target, glimpses=glimpses):
+        if sight := await look(check, target, candidates=candidates):
             return sight
         if not turn.ok:
             return None
     return None
 
 
-async def visit(check: RequestContext, target: Target, glimpses: Glimpses) -> Sight | None:
+async def visit(check: RequestContext, target: Target, candidates: Candidates) -> Sight | None:
     """Look from before each surface and container of the area, first the target itself, then the nearest.
 
     An object that is not seen from there may stand behind something else, so it is looked for from the sides, too.
@@ -90,13 +102,13 @@ async def visit(check: RequestContext, target: Target, glimpses: Glimpses) -> Si
         seen.append(pose)
         if not await _stand_to_see(check, target, pose):
             continue
-        if sight := await _look_twice(check, target, glimpses):
+        if sight := await _look_twice(check, target, candidates):
             return sight
-    return await _look_from_sides(check, target, poses, glimpses) if target.kind == "object" else None
+    return await _look_from_sides(check, target, poses, candidates) if target.kind == "object" else None
 
 
 async def _look_from_sides(
-    check: RequestContext, target: Target, poses: list[Pose2D], glimpses: Glimpses
+    check: RequestContext, target: Target, poses: list[Pose2D], candidates: Candidates
 ) -> Sight | None:
     """Look at what is seen from these poses from the sides, while there is time."""
     sides = [[_from_side(pose, degrees) for degrees in side] for pose in poses for side in SIDES_DEG]
@@ -108,18 +120,18 @@ async def _look_from_sides(
         for pose in new:
             if not await drive_if_open(check, pose):
                 seen.append(pose)
-                if sight := await _look_twice(check, target, glimpses):
+                if sight := await _look_twice(check, target, candidates):
                     return sight
                 break
     return None
 
 
-async def _look_twice(check: RequestContext, target: Target, glimpses: Glimpses) -> Sight | None:
+async def _look_twice(check: RequestContext, target: Target, candidates: Candidates) -> Sight | None:
     """Look, and once more from nearer: something flat or small may be recognised only from there."""
-    if sight := await look(check, target, glimpses=glimpses):
+    if sight := await look(check, target, candidates=candidates):
         return sight
     await check.call(MotionResult, "nav2__drive_on_heading", distance=NEARER_M)
-    return await look(check, target, glimpses=glimpses) or await _look_nearer(check, target, glimpses)
+    return await look(check, target, candidates=candidates) or await _look_nearer(check, target, candidates)
 
 
 def _from_side(pose: Pose2D, degrees: float) -> Pose2D:

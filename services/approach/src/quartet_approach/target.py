@@ -16,8 +16,9 @@ AREA_MARGIN_M = 0.4
 """Poses and positions are measured, and a counter may reach into the line of the wall."""
 CLEAR, SURE_M = 0.5, 1.5
 """A detection less than half visible (CLEAR) from farther away than SURE_M is not taken for the target: it is a
-glimpse, at which the search looks from nearer."""
-MAX_GLIMPSES = 3
+candidate, at which the search looks from nearer."""
+MAX_CANDIDATES = 3
+"""Places with a candidate at which a search looks."""
 NEARER_M = 0.10
 """A robot that is to stand nearer does so by this: within the slack of a drive-in that ends before furniture
 (standing.FAR_ENOUGH_M), so that it still counts as reached where the base gets no nearer."""
@@ -103,25 +104,41 @@ class Sight:
         return math.atan2(self.aim_base[1], self.aim_base[0])
 
 
-class Glimpses:
-    """Where something was seen that may be the target and too little of it, each place once, at most MAX_GLIMPSES."""
+@dataclass(frozen=True)
+class Candidate:
+    """Something that may be the target, of which too little was seen.
+
+    Attributes:
+        centre: Its middle [m, map frame].
+        seen_from: Where the robot stood [m, map frame].
+    """
+
+    centre: Point
+    seen_from: Point
+
+
+class Candidates:
+    """What a search has to look at from nearer: each place once."""
 
     def __init__(self) -> None:
-        self._noted: list[Sight] = []
+        self._noted: list[Candidate] = []
+        self._waiting: list[Candidate] = []
         self._taken = 0
 
-    def note(self, sight: Sight) -> None:
-        """Keep a glimpse for a look from nearer."""
-        known = any(math.dist(sight.centre, one.centre) <= SAME_THING_M for one in self._noted)
-        if not known and len(self._noted) < MAX_GLIMPSES:
-            self._noted.append(sight)
+    def note(self, candidate: Candidate) -> None:
+        """Keep a candidate for a look from nearer, unless one at its place is known already."""
+        if all(math.dist(candidate.centre, one.centre) > SAME_THING_M for one in self._noted):
+            self._noted.append(candidate)
+            self._waiting.append(candidate)
 
-    def take(self) -> Sight | None:
-        """Return the first glimpse that was not returned yet; None: there is none."""
-        if self._taken == len(self._noted):
-            return None
-        self._taken += 1
-        return self._noted[self._taken - 1]
+    def take(self, target: Target) -> Candidate | None:
+        """Return the next one that may still be `target`; None: there is none, or enough were looked at."""
+        while self._waiting and self._taken < MAX_CANDIDATES:
+            candidate = self._waiting.pop(0)
+            if target.may_be_at(candidate.centre):
+                self._taken += 1
+                return candidate
+        return None
 
 
 def place_named(site: SiteFile, name: str, area: Area) -> Surface | Container | None:
@@ -131,19 +148,19 @@ def place_named(site: SiteFile, name: str, area: Area) -> Surface | Container | 
 
 
 async def look(
-    check: RequestContext, target: Target, expected: Point | None = None, glimpses: Glimpses | None = None
+    check: RequestContext, target: Target, expected: Point | None = None, candidates: Candidates | None = None
 ) -> Sight | None:
     """Return the target as front or else arm camera show it now in its area; of several the nearest to `expected`.
 
-    The result names the target by its id. What may be it, and is not taken for it, is noted in `glimpses`.
+    The result names the target by its id. What may be it, and is not taken for it, is noted in `candidates`.
     """
-    sight = await _look(check, target, expected, glimpses or Glimpses())
+    sight = await _look(check, target, expected, candidates or Candidates())
     if sight is not None:
         check.object_id = sight.object_id
     return sight
 
 
-async def _look(check: RequestContext, target: Target, expected: Point | None, glimpses: Glimpses) -> Sight | None:
+async def _look(check: RequestContext, target: Target, expected: Point | None, candidates: Candidates) -> Sight | None:
     pose = await check.pose()
     fallback: Sight | None = None
     for camera in ("front", "arm"):
@@ -155,7 +172,7 @@ async def _look(check: RequestContext, target: Target, expected: Point | None, g
             if _is_clear(detection):
                 sights.append(sight)
             else:
-                glimpses.note(sight)
+                candidates.note(Candidate(sight.centre, (pose.x, pose.y)))
         if expected is None and sights:
             return sights[0]
         near = [sight for sight in sights if expected and math.dist(sight.centre, expected) <= SAME_THING_M]

@@ -6,7 +6,7 @@ from quartet_agent_runtime import RequestContext, is_tucked, tuck
 from quartet_approach.geometry import distance_to
 from quartet_approach.search import find, visit
 from quartet_approach.standing import stand_before
-from quartet_approach.target import AREA_MARGIN_M, Glimpses, Target, is_in_hand, look
+from quartet_approach.target import AREA_MARGIN_M, Candidates, Target, is_in_hand, look
 from quartet_approach.traffic import Arrival, Patience, in_view, is_parked, obstructed, poses_of, reach
 from quartet_contracts import ApproachArguments, ApproachCode, ApproachReport, Check, CheckResult
 from quartet_contracts.skills import MAX_REASON
@@ -56,8 +56,9 @@ async def _before(
 ) -> ApproachReport:
     """Go to the standoff; while another robot stands there, let it leave and try again."""
     missed = ApproachCode.NAV_VERIFY_OVERRIDE if report.success else ApproachCode.NAV_TARGET_NOT_VISIBLE
+    candidates = Candidates()
     while True:
-        ended = await _attempt(check, target, missed)
+        ended = await _attempt(check, target, missed, candidates)
         if ended.success or not (because := await obstructed(check, target)):
             return _told(ended, came)
 
@@ -71,13 +72,14 @@ async def _before(
             return _failed(ApproachCode.NAV_DRIVE_FAILED, f"{came.note}; before: {ended.reason}")
 
 
-async def _attempt(check: RequestContext, target: Target, missed: ApproachCode) -> ApproachReport:
-    glimpses = Glimpses()
-    sight = await look(check, target, glimpses=glimpses)
+async def _attempt(
+    check: RequestContext, target: Target, missed: ApproachCode, candidates: Candidates
+) -> ApproachReport:
+    sight = await look(check, target, candidates=candidates)
     if sight is None and await is_in_hand(check, target):
         fault = f"'{target.name}' is in the gripper; it was not looked for elsewhere"
         return _failed(ApproachCode.NAV_TARGET_NOT_VISIBLE, fault, CheckResult.PASS)
-    sight = sight or await find(check, target, glimpses)
+    sight = sight or await find(check, target, candidates)
     if sight is None:
         return _failed(
             missed,
@@ -85,11 +87,11 @@ async def _attempt(check: RequestContext, target: Target, missed: ApproachCode) 
             CheckResult.PASS,
         )
     standing = await stand_before(check, target, sight)
-    if standing.sight is None and (nearer := await visit(check, target, glimpses)):
+    if standing.sight is None and (nearer := await visit(check, target, candidates)):
         # What was seen from afar was something else, or cannot be seen from near: look from the area's places.
         standing = await stand_before(check, target, nearer)
         others = replace(target, mistaken=(sight.centre, nearer.centre))
-        if standing.sight is None and (other := await visit(check, others, glimpses)):
+        if standing.sight is None and (other := await visit(check, others, candidates)):
             standing = await stand_before(check, others, other)
     if standing.sight is None:
         return _failed(missed, f"'{target.name}': {standing.note}", CheckResult.PASS)

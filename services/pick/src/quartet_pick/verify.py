@@ -21,6 +21,8 @@ HEIGHT_SLACK_M = 0.03
 """How far a measured height may be from any of the thing's sizes: it may also lie on its side."""
 WIDTH_SLACK_M = 0.008
 """The width in the gripper may differ this much from one of the thing's sizes: it may be grasped askew."""
+LONG = 2.0
+"""A box so many times as long as wide may roll about its length."""
 MIN_HEIGHT_M = 0.005
 
 
@@ -242,14 +244,15 @@ def _fits_hand(thing: CatalogueObject | None, width: float | None) -> bool:
 def _may_fit_hand(thing: CatalogueObject, width: float | None) -> bool:
     """Whether the fingers can be so far apart around a thing that the wrist camera recognises.
 
-    Its sizes may be off by as much as the site says, and something long may have rolled between the fingers, which are
-    then across its section askew.
+    Its sizes may be off by as much as the site says. What is long may have rolled about its length, so that they touch
+    it at two edges: the width is then up to the diagonal of its section.
     """
     if thing.appearance.size_m is None or width is None:
         return True
     error = thing.appearance.size_error
-    thin, thick, _ = sorted(thing.appearance.size_m)
-    if thing.appearance.shape == "box" and thin <= width <= math.hypot(thin, thick) + WIDTH_SLACK_M:
+    thin, thick, length = sorted(thing.appearance.size_m)
+    rolls = thing.appearance.shape == "box" and length >= LONG * thick
+    if rolls and thick <= width <= math.hypot(thin, thick) + WIDTH_SLACK_M:
         return True
     return any(abs(width - size) <= error * size for size in thing.appearance.size_m)
 

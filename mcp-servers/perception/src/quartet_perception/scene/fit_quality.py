@@ -535,7 +535,7 @@ def lost_in_noise(view: View, posed: PosedSolid, member: NDArray[np.uint8]) -> b
     """Return whether neither its height nor its colours tell something from what is around it.
 
     So it is with a cube of 3 cm on a floor of its colour: from far away depth errs by more than its height, and each
-    patch of the floor may be one. How much depth errs is measured on what is around, where that is flat.
+    patch of the floor may be one. How much depth errs is measured on what is around, up to what is plausible.
 
     member: as in `evaluate_fit`.
     """
