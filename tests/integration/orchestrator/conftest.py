@@ -187,6 +187,8 @@ class World:
         """Name and position in the base frame of further things that are out of view."""
         self.alike: list[tuple[str, tuple[float, float, float]]] = []
         """Name and position in the base frame of further things that the front camera shows."""
+        self.missed: dict[str, int] = {}
+        """How many of the next pictures of the front camera do not show a thing, by name."""
         self.in_hand = ""
         """What the wrist camera shows between the fingers; "": nothing that it knows."""
         self.nameless: set[str] = set()
@@ -264,12 +266,16 @@ class World:
                 "size_m": (0.6, 0.6, 0.1),
             }
             for name, at in [*self.in_view.items(), *self.alike]
-            if camera == "front" and (names is None or name in names)
+            if camera == "front" and (names is None or name in names) and not self._misses(name)
         ]
         if camera == "arm" and self.in_hand:
             held = {"label": self.in_hand, "score": 0.9, "box_xyxy": (0, 0, 9, 9), "camera": "arm", "in_gripper": True}
             seen.append(held)
         return {**DONE, "detections": seen}
+
+    def _misses(self, name: str) -> bool:
+        self.missed[name] = self.missed.get(name, 0) - 1
+        return self.missed[name] >= 0
 
     def _in_map(self, at: tuple[float, float, float]) -> tuple[float, float, float]:
         c, s = math.cos(self.pose["yaw"]), math.sin(self.pose["yaw"])

@@ -3,6 +3,7 @@
 import pytest
 
 from quartet_contracts import ApproachResult, PlaceResult, Skill, State
+from quartet_orchestrator.recovery.confirmation import LOOKS
 from support.store import KEYS, command
 
 HELD = {"success": True, "error_code": "NONE", "reason": "it lies there", "state": State.SUCCEEDED}
@@ -108,6 +109,23 @@ async def test_a_job_that_the_world_confirms_succeeds(start, with_cameras, model
     async with start(servers=with_cameras) as client:
         status = await client.run()
     assert status.state is State.SUCCEEDED, status.report
+
+
+@pytest.mark.parametrize(("missed", "state"), [(LOOKS - 1, State.SUCCEEDED), (LOOKS, State.FAILED)])
+async def test_a_target_that_a_picture_does_not_show_is_looked_for_in_the_next(
+    start, with_cameras, model, agents, world, do, missed, state
+):
+    async def drop(*_):
+        world.grasp, world.in_view = "EMPTY", {TABLE: (0.9, 0.0, 0.5), CAN: (0.95, 0.05, 0.55)}
+        world.missed = {TABLE: missed}
+        return agents.FORGED
+
+    agents.answers["place"] = [drop]
+    agents.start()
+    model.say(do.approach(), do.pick(), do.drop, do.place(), do.look, do.report(True, do.delivered))
+    async with start(servers=with_cameras) as client:
+        status = await client.run()
+    assert status.state is state, status.report
 
 
 BIN = "kitchen bin"

@@ -34,6 +34,8 @@ GRIPPER_AFTER = {Skill.PICK: GraspState.HOLDING, Skill.PLACE: GraspState.EMPTY}
 """What the gripper's sensors have to say after a success."""
 SETTLE_S, SETTLE_POLL_S = 3.0, 0.2
 """Time limit and period in which a gripper that moves is asked again."""
+LOOKS = 3
+"""Pictures in which the target of a place is looked for."""
 AREA_SLACK_M = 0.8
 """The agent accepts 0.4 m outside of the area before it drives in, which may take it a little further."""
 STANDOFF_SLACK_M = 0.4
@@ -110,7 +112,7 @@ async def _not_put_down(check: RequestContext, arguments: PlaceArguments, releas
         return "what was put down has no name by which it could be looked for"
     # Asked before the look, which replaces it by what is measured from here.
     remembered = await _last_seen(check, name, object_id)
-    region = await region_of(check, arguments) or await _around_drop(check, arguments)
+    region = await _region(check, arguments)
     if region is None:
         return f"'{arguments.target_location}' is not in view"
     seen = await check.first_seen(name, object_id=object_id)
@@ -128,6 +130,17 @@ async def _not_put_down(check: RequestContext, arguments: PlaceArguments, releas
     if any(region.holds(one) for one in seen):
         return f"what is seen of '{name}' at '{arguments.target_location}' was there before"
     return f"'{name}' is {'seen elsewhere' if seen else 'not seen'}, not at '{arguments.target_location}'"
+
+
+async def _region(check: RequestContext, arguments: PlaceArguments) -> PlaceRegion | None:
+    """Return the region of the target; None: it is not in view.
+
+    What stands half under the arm, or in the edge of the picture, is recognised in one picture and not in the next.
+    """
+    for _ in range(LOOKS):
+        if region := await region_of(check, arguments) or await _around_drop(check, arguments):
+            return region
+    return None
 
 
 def _lies_beside(region: PlaceRegion, point: tuple[float, float, float]) -> bool:
