@@ -53,15 +53,20 @@ async def test_an_open_gripper_that_stays_closed(moveit, peer):
     assert "at least 0.126 m" in message
 
 
-async def test_fingers_that_settle_while_the_world_stands_still_are_at_rest(moveit, peer, until):
-    """A simulation stops its clock between goals: they would settle for ever, and what they hold could not be told."""
+@pytest.mark.parametrize("status", [None, "moving"])
+async def test_fingers_that_settle_while_the_world_stands_still_are_at_rest(moveit, peer, until, status):
+    """A simulation stops its clock between goals: they would settle for ever, and what they hold could not be told.
+
+    Also where its driver has said that they move, which it then says no more of.
+    """
     await peer.send({"op": "publish", "topic": "/clock", "msg": {"clock": {"sec": 7, "nanosec": 0}}})
     await until(lambda: moveit.server.robot.clock.stalled_s > CLOCK_STANDS_S)
     settling = states(0.15, effort=50.0)
     settling["msg"]["velocity"] = [0.1]
-    peer.answer = lambda asked: (
-        [settling] if (asked["op"], asked.get("topic")) == ("subscribe", "/joint_states") else []
-    )
+    latched = {"op": "publish", "topic": "/gripper/status", "msg": {"data": status or ""}}
+    # The driver's word has come before the joints.
+    published = {"/joint_states": [latched, settling]}
+    peer.answer = lambda asked: published.get(asked.get("topic"), []) if asked["op"] == "subscribe" else []
     assert (await moveit.call("get_grasp_state"))["state"] == "HOLDING"
 
 

@@ -314,8 +314,8 @@ async def read(robot: Robot) -> Reading:
                 robot, message, positions[name], None if latched is None else str(latched.get("data", ""))
             )
             if robot.clock.simulated and robot.clock.stalled_s > CLOCK_STANDS_S:
-                # Nothing moves in a world that stands still, whatever speeds it has.
-                reading = replace(reading, moving=False)
+                # Nothing moves in a world that stands still, whatever speeds it has, and whatever its driver said last.
+                reading = replace(reading, moving=False, status=None if reading.moving else reading.status)
             if reading.moving and time.monotonic() <= deadline:
                 continue
             if reading.moving or not _hardly_press(robot, reading):
