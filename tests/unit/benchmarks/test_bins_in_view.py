@@ -11,10 +11,15 @@ from quartet_simulation.simulation import Simulation
 from quartet_site import load_robot, load_site
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A drawn home, whose proof that it can be solved takes most of the time."""
+    return furnished("generated:782959987", tmp_path_factory.mktemp("home") / "world", 9908, 4)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("light", ["dim", "warm"])
-def test_bins_are_seen_from_before_them(tmp_path: Path, light: str) -> None:
-    folder = furnished("generated:782959987", tmp_path / "world", 9908, 4)
+def test_bins_are_seen_from_before_them(folder: Path, light: str) -> None:
     site, robot = load_site(folder / "site.yaml"), load_robot(folder / "robot.yaml")
     segmenter = ColourShapeSegmenter(Catalogue.of_site(site))
     sim = Simulation(str(folder), 5, sensors="typical")
