@@ -128,6 +128,23 @@ async def test_a_target_that_a_picture_does_not_show_is_looked_for_in_the_next(
     assert status.state is state, status.report
 
 
+@pytest.mark.parametrize(("missed", "confirmed"), [(LOOKS - 1, True), (LOOKS, False)])
+async def test_a_thing_that_a_picture_does_not_show_is_looked_for_in_the_next(
+    start, with_cameras, model, agents, world, do, missed, confirmed
+):
+    async def arrive(*_):
+        world.pose, world.in_view = IN_THE_KITCHEN, {CAN: (0.7, 0.0, 0.5)}
+        world.missed = {CAN: missed}
+        return agents.FORGED
+
+    agents.answers["approach"] = [arrive]
+    agents.start()
+    model.say(do.approach(), do.report(False))
+    async with start(servers=with_cameras) as client:
+        events = await client.events(await client.submit())
+    assert results(events, "approach")[0] == (confirmed, State.SUCCEEDED if confirmed else State.UNCERTAIN)
+
+
 BIN = "kitchen bin"
 INSIDE, NEXT_TO_IT, BEHIND_IT = (0.9, 0.05, 0.1), (0.9, 0.45, 0.06), (1.3, 0.05, 0.06)
 

@@ -35,7 +35,8 @@ GRIPPER_AFTER = {Skill.PICK: GraspState.HOLDING, Skill.PLACE: GraspState.EMPTY}
 SETTLE_S, SETTLE_POLL_S = 3.0, 0.2
 """Time limit and period in which a gripper that moves is asked again."""
 LOOKS = 3
-"""Pictures in which the target of a place is looked for."""
+"""Pictures in which a target is looked for: what stands half under the arm, or at the edge of the picture, is
+recognised in one and not in the next."""
 AREA_SLACK_M = 0.8
 """The agent accepts 0.4 m outside of the area before it drives in, which may take it a little further."""
 STANDOFF_SLACK_M = 0.4
@@ -88,7 +89,7 @@ async def _not_before(check: RequestContext, arguments: ApproachArguments, *, se
         return ""
     standoff: float = getattr(check.robot.approach.standoff_m, arguments.next_action.value)
     limit, near = standoff + check.robot.approach.tolerance_m + STANDOFF_SLACK_M, math.inf
-    for camera in ("front", "arm"):
+    for camera in ("front", "arm") * LOOKS:
         seen = await check.detect(arguments.object_name, camera, arguments.object_id)
         near = min([near, *(one.distance_m for one in seen if one.distance_m is not None and not one.in_gripper)])
         if near <= limit:
@@ -133,10 +134,7 @@ async def _not_put_down(check: RequestContext, arguments: PlaceArguments, releas
 
 
 async def _region(check: RequestContext, arguments: PlaceArguments) -> PlaceRegion | None:
-    """Return the region of the target; None: it is not in view.
-
-    What stands half under the arm, or in the edge of the picture, is recognised in one picture and not in the next.
-    """
+    """Return the region of the target; None: it is not in view."""
     for _ in range(LOOKS):
         if region := await region_of(check, arguments) or await _around_drop(check, arguments):
             return region
