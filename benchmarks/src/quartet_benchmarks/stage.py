@@ -212,7 +212,7 @@ class Stage:
             map_from_base=_chain(frames, "base_footprint", "map"),
             tool_in_base=_chain(frames, "arm_tool0", "base_footprint"),
             gripper=self.robot.gripper,
-            finger_gap_m=self.sim.truth()["robot"]["opening"],
+            finger_gap_m=self.sim.gripper_state()["width"],
             calibration_error=getattr(self.robot.cameras, camera).calibration_error,
             localisation=np.diag(np.square([position_sd, position_sd, yaw_sd])),
         )

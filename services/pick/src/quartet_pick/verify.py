@@ -180,8 +180,8 @@ async def _other_thing(
         check.object_id = object_id
         return None
     mine = _in_hand(await check.detect(name, "arm", object_id))
-    fits = _fits_hand(wanted, grasp.width_m) or bool(mine and wanted and _may_fit_hand(wanted, grasp.width_m))
-    if wanted is not None and not fits:
+    fits = _fits_hand(wanted, grasp.width_m)
+    if wanted is not None and not fits and not (mine and _may_fit_hand(wanted, grasp.width_m)):
         return _Other(f"the fingers are {_number(grasp.width_m)} m apart, which does not fit '{wanted.name}'")
     if mine:
         check.object_id = mine[0].object_id or object_id
