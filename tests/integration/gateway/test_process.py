@@ -12,8 +12,8 @@ import httpx
 import psutil
 import pytest
 
+from quartet_gateway import AgentModels, SpendingLedger, litellm_settings
 from quartet_gateway import __main__ as gateway_process
-from quartet_gateway import litellm_settings
 from quartet_gateway.__main__ import main
 from quartet_gateway.config import AGENTS
 from quartet_gateway.errors import ConfigurationError
@@ -103,9 +103,9 @@ async def test_a_gateway_from_start_to_end(start, provider, tmp_path):
     assert "the-providers-newest-key" not in output
     assert "Traceback" not in output
     assert "pick: hosted_vllm/scripted" in output
-    spending = json.loads((tmp_path / "state" / "spending.json").read_text())
-    assert spending["pick:total"]["requests"] == 20
-    assert json.loads((tmp_path / "state" / "task_spending.json").read_text())["t1"]["pick"]["requests"] == 20
+    kept = SpendingLedger(tmp_path / "state")
+    assert kept.of_agent("pick", AgentModels()).requests == 20
+    assert kept.of_task("t1")["pick"].requests == 20
 
 
 def test_without_an_endpoint_it_starts_and_says_what_is_missing(start):

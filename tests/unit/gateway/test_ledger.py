@@ -1,13 +1,14 @@
 """What is counted, by agent, period and task."""
 
 import re
+import sqlite3
 
 import pytest
 
 from quartet_gateway import AgentModels, ConfigurationError, SpendingLedger
 from quartet_gateway.config import TaskBudget
 from quartet_gateway.errors import BudgetSpentError
-from quartet_gateway.ledger import TASKS_KEPT, Spending
+from quartet_gateway.ledger import FILE, TASKS_KEPT, Spending
 
 ONE = Spending(requests=1, prompt_tokens=10, completion_tokens=5, cost_usd=0.5)
 NO_LIMIT = AgentModels()
@@ -42,13 +43,16 @@ def test_a_budget_is_spent_when_it_is_reached(limits):
 
 def test_a_full_disk_costs_no_answer_and_is_written_when_there_is_room(tmp_path, caplog):
     ledger = SpendingLedger(tmp_path)
-    (tmp_path / "spending.json").mkdir()
+    (tmp_path / FILE).mkdir()
     ledger.add("pick", NO_LIMIT, "a", ONE)
+    ledger.add("place", NO_LIMIT, "b", ONE)
     assert ledger.of_agent("pick", NO_LIMIT).requests == 1
     assert "a restart forgets it" in caplog.text
-    (tmp_path / "spending.json").rmdir()
+    (tmp_path / FILE).rmdir()
     ledger.add("pick", NO_LIMIT, "a", ONE)
-    assert SpendingLedger(tmp_path).of_agent("pick", NO_LIMIT).requests == 2
+    again = SpendingLedger(tmp_path)
+    assert [again.of_agent(agent, NO_LIMIT).requests for agent in ("pick", "place")] == [2, 1]
+    assert (again.of_task("a")["pick"].requests, again.of_task("b")["place"].requests) == (2, 1)
 
 
 def test_months_are_apart():
@@ -71,8 +75,33 @@ def test_what_agents_and_tasks_have_spent_survives_a_restart(tmp_path):
         again.check_task("a", TaskBudget(budget_usd=0.5))
 
 
-@pytest.mark.parametrize("name", ["spending.json", "task_spending.json"])
-def test_a_spending_file_that_was_damaged(tmp_path, name):
-    (tmp_path / name).write_text('{"pick:total": {"cost')
-    with pytest.raises(ConfigurationError, match=re.escape(name)):
+def test_tasks_keep_their_order_over_a_restart_and_those_forgotten_leave_the_file(tmp_path):
+    ledger = SpendingLedger(tmp_path)
+    for i in [*range(TASKS_KEPT), 0]:
+        ledger.add("pick", NO_LIMIT, f"task-{i}", ONE)
+    ledger.close()
+    again = SpendingLedger(tmp_path)
+    again.add("pick", NO_LIMIT, "one more", ONE)
+    again.close()
+    last = SpendingLedger(tmp_path)
+    assert last.of_task("task-1") == {}
+    assert last.of_task("task-0")["pick"].requests == 2
+    assert last.of_task("one more")
+
+
+def test_an_answer_writes_what_it_changed_however_many_tasks_are_kept(tmp_path):
+    ledger = SpendingLedger(tmp_path)
+    for i in range(TASKS_KEPT):
+        ledger.add("pick", NO_LIMIT, f"task-{i}", ONE)
+    log = tmp_path / f"{FILE}-wal"
+    with sqlite3.connect(tmp_path / FILE) as other:
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    other.close()
+    ledger.add("pick", NO_LIMIT, "task-5", ONE)
+    assert 0 < log.stat().st_size < 40_000
+
+
+def test_a_spending_file_that_was_damaged(tmp_path):
+    (tmp_path / FILE).write_text('{"pick:total": {"cost')
+    with pytest.raises(ConfigurationError, match=re.escape(FILE)):
         SpendingLedger(tmp_path)

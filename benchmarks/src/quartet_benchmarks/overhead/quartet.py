@@ -63,6 +63,7 @@ def backend(model_url: str, folder: Path) -> Iterator[Backend]:
             QUARTET_GATEWAY_FILE=str(project_root() / "deploy" / "gateway.yaml"),
             QUARTET_SCRIPTED_MODEL_URL=model_url,
             QUARTET_GATEWAY_KEY=KEY,
+            QUARTET_STATE_DIR=str(folder / "gateway"),
             QUARTET_GRANT_PUBLIC_KEY=public.decode(),
         )
         gateway = OwnProcess("gateway", ["-m", "quartet_gateway"], settings, folder)

@@ -127,7 +127,8 @@ class Gateway:
                 self.metrics.budget_used.labels(agent).set(max(used))
 
     async def close(self) -> None:
-        """Close the connections to the providers."""
+        """Close the connections to the providers, and the file of what was spent."""
+        self.ledger.close()
         await self._litellm.close_litellm_async_clients()
 
     def _renew(self) -> None:

@@ -1,14 +1,13 @@
 """Spending of each agent and task, and the check of an agent's budget."""
 
-import json
+import contextlib
 import logging
-import os
+import sqlite3
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
 
 from quartet_gateway.config import AgentModels, TaskBudget
 from quartet_gateway.errors import BudgetSpentError, ConfigurationError
@@ -16,8 +15,9 @@ from quartet_gateway.errors import BudgetSpentError, ConfigurationError
 log = logging.getLogger(__name__)
 
 TASKS_KEPT = 1000
-AGENTS_FILE, TASKS_FILE = "spending.json", "task_spending.json"
-T = TypeVar("T")
+FILE = "spending.sqlite3"
+WAIT_S = 1.0
+"""How long a write waits for another process that holds the file, such as a backup [s]."""
 
 
 @dataclass
@@ -41,19 +41,39 @@ class Spending:
             setattr(self, name, getattr(self, name) + value)
 
 
+_COLUMNS = ", ".join(one.name for one in fields(Spending))
+_TYPES = ", ".join(f"{one.name} {'REAL' if one.name == 'cost_usd' else 'INTEGER'} NOT NULL" for one in fields(Spending))
+_TABLES = f"""
+CREATE TABLE IF NOT EXISTS agents (period TEXT PRIMARY KEY, {_TYPES}) STRICT;
+CREATE TABLE IF NOT EXISTS tasks (
+    task TEXT, agent TEXT, turn INTEGER NOT NULL, {_TYPES}, PRIMARY KEY (task, agent)
+) STRICT;
+"""
+_MARKS = ", ".join("?" for _ in fields(Spending))
+_Change = tuple[str, tuple[object, ...]]
+"""A statement and its values."""
+
+
 class SpendingLedger:
     """Records spending by agent and period, and by task; with a folder, it survives a restart.
 
-    A request counts when it is answered, so that an agent can exceed its budget by the requests in flight.
+    A request counts when it is answered, so that an agent can exceed its budget by the requests in flight. An answer
+    costs one small transaction of SQLite, however many tasks are kept; it outlives the process, and not always a loss
+    of power.
     """
 
     def __init__(self, folder: Path | None = None, now: Callable[[], float] = time.time) -> None:
-        self._folder = folder
+        """`now` returns the time by which periods are told apart. Raises ConfigurationError for a damaged file."""
+        self._path = None if folder is None else folder / FILE
         self._now = now
-        self._agents: dict[str, Spending] = self._read(AGENTS_FILE, _spending)
-        self._tasks: OrderedDict[str, dict[str, Spending]] = OrderedDict(
-            self._read(TASKS_FILE, lambda of: {agent: _spending(one) for agent, one in of.items()})
-        )
+        self._agents: dict[str, Spending] = {}
+        self._tasks: OrderedDict[str, dict[str, Spending]] = OrderedDict()
+        self._turn = 0
+        """Number of the last answer, by which tasks have their order in the file."""
+        self._connection: sqlite3.Connection | None = None
+        self._behind = False
+        """Whether the file lacks something that could not be written."""
+        self._read()
 
     def check(self, agent: str, limits: AgentModels) -> None:
         """Raise BudgetSpentError when `agent` has used up its budget of this period."""
@@ -87,14 +107,24 @@ class SpendingLedger:
 
     def add(self, agent: str, limits: AgentModels, task: str, spent: Spending) -> None:
         """Add the spending of one answered request."""
-        self._agents.setdefault(self._key(agent, limits.budget_period), Spending()).add(spent)
+        period = self._key(agent, limits.budget_period)
+        self._agents.setdefault(period, Spending()).add(spent)
+        changes = [self._agent_row(period)]
         if task:
-            by_agent = self._tasks.setdefault(task, {})
-            by_agent.setdefault(agent, Spending()).add(spent)
+            self._turn += 1
+            self._tasks.setdefault(task, {}).setdefault(agent, Spending()).add(spent)
             self._tasks.move_to_end(task)
+            changes.append(self._task_row(task, agent, self._turn))
             while len(self._tasks) > TASKS_KEPT:
-                self._tasks.popitem(last=False)
-        self._write()
+                oldest, _ = self._tasks.popitem(last=False)
+                changes.append(("DELETE FROM tasks WHERE task = ?", (oldest,)))
+        self._write(changes)
+
+    def close(self) -> None:
+        """Close the file; the next answer opens it again."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def of_agent(self, agent: str, limits: AgentModels) -> Spending:
         """Return the spending of `agent` in the current period."""
@@ -108,31 +138,66 @@ class SpendingLedger:
         form = {"day": "%Y-%m-%d", "month": "%Y-%m"}.get(period)
         return f"{agent}:{time.strftime(form, time.gmtime(self._now())) if form else 'total'}"
 
-    def _read(self, name: str, convert: Callable[[Any], T]) -> dict[str, T]:
-        if self._folder is None or not (path := self._folder / name).is_file():
-            return {}
-        try:
-            stored = json.loads(path.read_text(encoding="utf-8"))
-            return {key: convert(value) for key, value in stored.items()}
-        except (OSError, ValueError, TypeError, AttributeError) as error:
-            raise ConfigurationError(
-                f"{path} does not hold what was spent ({error}); repair it, or remove it to begin at zero"
-            ) from error
-
-    def _write(self) -> None:
-        if self._folder is None:
+    def _read(self) -> None:
+        if self._path is None or not self._path.exists():
             return
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            for name, spent in ((AGENTS_FILE, self._agents), (TASKS_FILE, self._tasks)):
-                path = self._folder / name
-                scratch = path.with_suffix(f".{os.getpid()}")
-                scratch.write_text(json.dumps(spent, default=asdict), encoding="utf-8")
-                scratch.replace(path)
-        except OSError as error:
+            with contextlib.closing(self._open(self._path)) as stored:
+                for period, *spent in stored.execute(f"SELECT period, {_COLUMNS} FROM agents"):
+                    self._agents[period] = Spending(*spent)
+                for task, agent, turn, *spent in stored.execute(
+                    f"SELECT task, agent, turn, {_COLUMNS} FROM tasks ORDER BY turn"
+                ):
+                    self._tasks.setdefault(task, {})[agent] = Spending(*spent)
+                    self._tasks.move_to_end(task)
+                    self._turn = turn
+        except sqlite3.Error as error:
+            raise ConfigurationError(
+                f"{self._path} cannot keep what was spent ({error}); repair it, make it writable, or remove it to "
+                "begin at zero"
+            ) from error
+
+    def _open(self, path: Path) -> sqlite3.Connection:
+        opened = sqlite3.connect(path, timeout=WAIT_S)
+        try:
+            # Changes are added to a file beside it, and nothing waits for the disk.
+            opened.execute("PRAGMA journal_mode = WAL")
+            opened.execute("PRAGMA synchronous = NORMAL")
+            opened.executescript(_TABLES)
+        except sqlite3.Error:
+            opened.close()
+            raise
+        return opened
+
+    def _write(self, changes: list[_Change]) -> None:
+        if self._path is None:
+            return
+        try:
+            if self._connection is None:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._connection = self._open(self._path)
+            with self._connection:
+                for statement, values in self._everything() if self._behind else changes:
+                    self._connection.execute(statement, values)
+        except (OSError, sqlite3.Error) as error:
             # An answer that has been paid for is passed on; the next one writes what is counted here.
-            log.error("the spending is not written to %s: %s; a restart forgets it", self._folder, error)
+            log.error("the spending is not written to %s: %s; a restart forgets it", self._path, error)
+            self._behind = True
+            self.close()
+        else:
+            self._behind = False
 
+    def _everything(self) -> list[_Change]:
+        """Return the statements that make the file hold what is counted, whatever it held."""
+        of_agents = [self._agent_row(period) for period in self._agents]
+        order = enumerate(self._tasks, self._turn - len(self._tasks) + 1)
+        of_tasks = [self._task_row(task, agent, turn) for turn, task in order for agent in self._tasks[task]]
+        return [("DELETE FROM agents", ()), ("DELETE FROM tasks", ()), *of_agents, *of_tasks]
 
-def _spending(stored: Any) -> Spending:
-    return Spending(**stored)
+    def _agent_row(self, period: str) -> _Change:
+        values = (period, *astuple(self._agents[period]))
+        return f"INSERT OR REPLACE INTO agents (period, {_COLUMNS}) VALUES (?, {_MARKS})", values
+
+    def _task_row(self, task: str, agent: str, turn: int) -> _Change:
+        values = (task, agent, turn, *astuple(self._tasks[task][agent]))
+        return f"INSERT OR REPLACE INTO tasks (task, agent, turn, {_COLUMNS}) VALUES (?, ?, ?, {_MARKS})", values
