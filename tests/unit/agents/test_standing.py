@@ -34,6 +34,8 @@ class Played(RequestContext):
     """Whether each pose is reached, and the bin seen from `free` alone."""
     here: Pose2D = field(default_factory=lambda: facing(MIDDLE, 0.0, 1.4))
     asked: int = 0
+    poses: list[Pose2D] = field(default_factory=list[Pose2D])
+    """To which the robot was driven."""
 
     async def outcome(self, tool: str, *, timeout_s: float | None = None, **given: Any) -> ToolOutcome:
         if tool == "nav2__get_robot_pose":
@@ -51,6 +53,7 @@ class Played(RequestContext):
             return barred("PLANNER_GOAL_OCCUPIED")
         if tool == "nav2__navigate_to_pose":
             self.here = Pose2D(x=given["x"], y=given["y"], yaw=given["yaw"])
+            self.poses.append(self.here)
             return ToolOutcome({"ok": True})
         if tool == "nav2__spin_robot":
             return ToolOutcome({"ok": True})
@@ -106,3 +109,14 @@ async def test_what_is_hidden_from_its_sides_is_looked_for_from_near_where_it_wa
     standing = await stands(nav2)
     assert standing.reached is reached, standing
     assert nav2.asked <= len(AROUND_DEG)
+
+
+@pytest.mark.parametrize(("kind", "degrees"), [("object", 35), ("surface", 70)])
+async def test_another_side_of_a_surface_is_another_edge(kind, degrees):
+    """From a little aside the same part of a table is seen, and the arm reaches the same."""
+    nav2 = played((0.0, 0.0), all_free=True)
+    before = nav2.here
+    target = Target("red coke can", KITCHEN, kind, STANDOFF, None, other_side=True)
+    await stand_before(nav2, target, Sight(MIDDLE, MIDDLE, to_base(before, MIDDLE)))
+    was, now = (math.atan2(pose.y - MIDDLE[1], pose.x - MIDDLE[0]) for pose in (before, nav2.poses[0]))
+    assert abs(math.degrees(math.remainder(now - was, math.tau))) == pytest.approx(degrees)

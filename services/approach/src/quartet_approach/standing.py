@@ -19,6 +19,8 @@ AROUND_DEG = (0, 35, -35, 17, -17, 70, -70, 110, -110, 145, -145, 180)
 """Directions from which to try a target, relative to where it was seen from."""
 BETWEEN_DEG = (52, -52, 90, -90, 127, -127, 162, -162)
 """Those between them, for where something small leaves no pose of the others free."""
+ASIDE_DEG = (70, -70, 110, -110, 145, -145, 180, 35, -35)
+"""Directions from which to try a surface of which this side has no room or no way for the arm: other edges first."""
 TOO_NEAR_M = 0.25
 FACING_RAD = math.radians(20)
 BACK_OFF_M = 0.25
@@ -106,7 +108,8 @@ async def _look_again(check: RequestContext, target: Target, sight: Sight) -> Si
 async def _from_another_side(check: RequestContext, target: Target, sight: Sight) -> Sight | None:
     """Navigate to free poses on all sides of the target until it is seen from one."""
     here = await check.pose()
-    usual = [*_given(check, target, here), *_around(check, target, sight, here, AROUND_DEG)]
+    around_deg = ASIDE_DEG if target.other_side and target.kind == "surface" else AROUND_DEG
+    usual = [*_given(check, target, here), *_around(check, target, sight, here, around_deg)]
     for poses in (usual, _around(check, target, sight, here, BETWEEN_DEG)):
         driven = False
         for pose in poses:

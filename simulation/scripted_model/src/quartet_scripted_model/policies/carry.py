@@ -255,7 +255,8 @@ class Carrier:
                     # Where the thing may have been let go already, only the same place may look for it.
                     yield from self._stand_at_target(job, "other_side", may_be_refused=True)
                 case "PLACE_SEG_MISSED":
-                    yield from self._stand_at_target(job)
+                    # From another side there may be room that this one does not show.
+                    yield from self._stand_at_target(job, "other_side")
                 case "PLACE_REACH_EXCEEDED":
                     yield from self._stand_at_target(job, "nearer")
                 case "UNKNOWN" if not _stopped(result):
