@@ -2,6 +2,11 @@
 
 import pytest
 
+from quartet_perception.catalogue import Catalogue
+from quartet_perception.perceiver import Perceiver
+from quartet_perception.segmenters.chain import choose_segmenter
+from quartet_perception.settings import PerceptionSettings
+
 
 async def _in_hand(eyes) -> list[str]:
     result = await eyes.call("detect_objects", camera="arm")
@@ -36,3 +41,15 @@ async def test_a_camera_that_hangs_beside_where_it_was_meant_to_be(rough_home, o
 async def test_an_empty_hand(home, home_eyes):
     home.reset()
     assert await _in_hand(home_eyes) == []
+
+
+@pytest.mark.parametrize("camera", ["front", "arm"])
+async def test_a_picture_of_either_camera_tells_how_far_the_fingers_are_apart(home, home_eyes, camera):
+    server = home_eyes.server
+    catalogue = Catalogue.of_site(server.site)
+    segmenter = choose_segmenter(catalogue, PerceptionSettings())
+    perceiver = Perceiver(server.robot, server.site, segmenter, catalogue)
+    home.reset()
+    assert (await perceiver.view(camera)).hand_is_empty
+    home.reset(scenario="in_gripper:green tea box")
+    assert (await perceiver.view(camera)).held_width_m == pytest.approx(0.065, abs=0.01)
