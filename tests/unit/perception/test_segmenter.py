@@ -8,6 +8,7 @@ from scipy import ndimage
 
 from quartet_perception.catalogue import Catalogue, CatalogueEntry
 from quartet_perception.errors import BadImageError, UnknownObjectError
+from quartet_perception.scene.regions import MEMBER, blobs_of, prepare
 from quartet_perception.scene.solids import solids_of
 from quartet_perception.scene.view import Intrinsics, View
 from quartet_perception.segmenters.base import create_segmenter, segmenter_names
@@ -374,6 +375,21 @@ def test_a_thing_whose_depth_is_full_of_holes_is_one_thing(segmenter, new_scene,
     assert again.in_view > 0.8, "what has its colour is seen, with or without depth"
     assert again.visible < 0.6
     assert np.hypot(again.solid.x - 1.2, again.solid.y) < 0.01
+
+
+def test_depth_that_is_lost_between_two_things_joins_neither_to_the_other(new_scene, colours):
+    """Two cans side by side in the picture, one behind the other; no pixel along their border has depth."""
+    scene = new_scene().table(0.6, TABLE)
+    for x, y in ((1.0, 0.028), (1.13, -0.036)):
+        scene.cylinder((x, y, TABLE + 0.059), 0.066, 0.118, colours["red"])
+    view = scene.view()
+    red = prepare(view, [TABLE]).member(("red",)) > MEMBER
+    beyond = view.points[..., 0] > 1.065
+    near, far = (ndimage.binary_dilation(red & one, iterations=3) for one in (~beyond, beyond))
+    assert (near & far).any(), "they touch in the picture"
+    depth = np.where(near & far, 0, view.depth).astype(np.float32)
+    blobs = list(blobs_of(prepare(replace(view, depth=depth), [TABLE]), ("red",)))
+    assert [round(float(blob.low[0]), 1) for blob in blobs] == [1.0, 1.1]
 
 
 @pytest.mark.parametrize(("gap_m", "there"), [(None, True), (0.066, True), (0.139, False), (0.001, False)])
