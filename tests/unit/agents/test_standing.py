@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from quartet_agent_runtime import RequestContext, ToolOutcome, WorkClock
-from quartet_approach.geometry import facing, to_base
+from quartet_approach.geometry import facing, to_base, to_map
 from quartet_approach.standing import AROUND_DEG, BETWEEN_DEG, stand_before
 from quartet_approach.target import Sight, Target
 from quartet_contracts import Skill, SkillRequest
@@ -36,6 +36,8 @@ class Played(RequestContext):
     asked: int = 0
     poses: list[Pose2D] = field(default_factory=list[Pose2D])
     """To which the robot was driven."""
+    approached: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    """To which it was to drive straight in."""
 
     async def outcome(self, tool: str, *, timeout_s: float | None = None, **given: Any) -> ToolOutcome:
         if tool == "nav2__get_robot_pose":
@@ -58,6 +60,7 @@ class Played(RequestContext):
         if tool == "nav2__spin_robot":
             return ToolOutcome({"ok": True})
         assert tool == "nav2__approach_target", tool
+        self.approached.append(to_map(self.here, (given["target_x_base"], given["target_y_base"])))
         return barred("DRIVE_COLLISION_AHEAD")
 
 
@@ -120,3 +123,25 @@ async def test_another_side_of_a_surface_is_another_edge(kind, degrees):
     await stand_before(nav2, target, Sight(MIDDLE, MIDDLE, to_base(before, MIDDLE)))
     was, now = (math.atan2(pose.y - MIDDLE[1], pose.x - MIDDLE[0]) for pose in (before, nav2.poses[0]))
     assert abs(math.degrees(math.remainder(now - was, math.tau))) == pytest.approx(degrees)
+
+
+async def test_where_another_edge_is_barred_a_little_aside_will_do():
+    nav2 = played((0.0, 0.0))
+    before = nav2.here
+    for degrees in (35, 17):
+        seen_from = math.atan2(before.y - MIDDLE[1], before.x - MIDDLE[0])
+        pose = facing(MIDDLE, seen_from + math.radians(degrees), 1.2)
+        nav2 = played((pose.x, pose.y))
+        target = Target("red coke can", KITCHEN, "surface", 1.2, None, other_side=True)
+        await stand_before(nav2, target, Sight(MIDDLE, MIDDLE, to_base(before, MIDDLE)))
+        assert [(one.x, one.y) for one in nav2.poses] == [pytest.approx((pose.x, pose.y))]
+
+
+async def test_after_vain_drives_to_other_sides_the_target_is_where_it_was_seen():
+    """Not as far ahead of the last of these poses as of the first."""
+    nav2 = played((0.0, 0.0), all_free=True)
+    target = Target("red coke can", KITCHEN, "surface", STANDOFF, None, other_side=True)
+    await stand_before(nav2, target, Sight(MIDDLE, MIDDLE, to_base(nav2.here, MIDDLE)))
+    assert nav2.poses
+    assert nav2.approached
+    assert all(at == pytest.approx(MIDDLE) for at in nav2.approached)

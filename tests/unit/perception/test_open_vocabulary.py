@@ -6,7 +6,6 @@ import threading
 import time
 import tomllib
 import weakref
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -362,15 +361,6 @@ def test_a_mask_is_met_with_depth(segmenter, kitchen):
     assert can.mask.sum() <= mask.sum()
     assert can.solid is not None
     np.testing.assert_allclose(can.solid.centre[:2], (0.80, 0.15), atol=0.01)
-
-
-@pytest.mark.parametrize(("gap_m", "held"), [(None, True), (0.066, True), (0.139, False), (0.001, False)])
-def test_nothing_is_held_by_fingers_that_say_so(segmenter, kitchen, gap_m, held):
-    down = np.diag([1.0, -1.0, -1.0, 1.0])
-    down[:3, 3] = (0.80, 0.15, TABLE + 0.059 + 0.14)
-    view = replace(kitchen, tool_in_base=down, finger_gap_m=gap_m)
-    (can,) = segmenter(Eyes(QueryDetection(0, 0.7, can_box(view)))).segment(view, ["coke"])
-    assert can.in_gripper is held
 
 
 def test_two_names_for_one_place_are_one_find(segmenter, kitchen):

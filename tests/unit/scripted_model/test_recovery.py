@@ -279,6 +279,21 @@ def test_place_that_keeps_failing_is_given_up(carry, agents, code):
     assert report["objects"][0]["error_code"] == code
 
 
+@pytest.mark.parametrize("code", ["PLACE_SEG_MISSED", "PLACE_REACH_EXCEEDED", "PLACE_PLAN_FAILED"])
+def test_a_place_that_cannot_be_tried_from_elsewhere_is_why_the_object_is_given_up(carry, agents, code):
+    """And not that the robot could not get to another side of it."""
+    agents.succeed("approach", 2).fail("approach", *["NAV_DRIVE_FAILED"] * 10).fail("place", code, reason="no room")
+    calls, report = carry()
+    assert calls.count(PLACE) == 1
+    assert (report["objects"][0]["error_code"], report["objects"][0]["reason"]) == (code, "no room")
+
+
+def test_a_robot_that_is_taken_away_on_its_way_to_another_side_was_stopped(carry, agents):
+    agents.succeed("approach", 2).fail("approach", "UNKNOWN", withdrawn="STOPPED").fail("place", "PLACE_SEG_MISSED")
+    _, report = carry()
+    assert report["objects"][0]["error_code"] == "UNKNOWN"
+
+
 def test_a_place_of_unknown_end_is_told_in_its_own_words(carry, agents):
     agents.fail("place", *["UNKNOWN"] * 3, state="UNCERTAIN", reason="whether it is in is not known")
     calls, report = carry()

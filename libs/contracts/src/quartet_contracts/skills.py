@@ -48,7 +48,7 @@ class Stand(StrEnum):
     NEARER = "nearer"
     """Nearer than usual, for an arm that did not reach."""
     OTHER_SIDE = "other_side"
-    """At another side than where the robot stands now, for an arm that found no way."""
+    """At another side than where the robot stands now, for an arm that found no way, or no room to put down."""
 
 
 class ApproachArguments(Arguments):
@@ -64,7 +64,10 @@ class ApproachArguments(Arguments):
         Field(description="object_id of an earlier result: this very thing, not another of its name."),
     ] = None
     stand: Annotated[
-        Stand, Field(description="After the arm failed there: nearer than usual, or at another side than now.")
+        Stand,
+        Field(
+            description="After the arm failed there, or had no room: nearer than usual, or at another side than now."
+        ),
     ] = Stand.USUAL
 
 

@@ -19,7 +19,7 @@ AROUND_DEG = (0, 35, -35, 17, -17, 70, -70, 110, -110, 145, -145, 180)
 """Directions from which to try a target, relative to where it was seen from."""
 BETWEEN_DEG = (52, -52, 90, -90, 127, -127, 162, -162)
 """Those between them, for where something small leaves no pose of the others free."""
-ASIDE_DEG = (70, -70, 110, -110, 145, -145, 180, 35, -35)
+ASIDE_DEG = (70, -70, 110, -110, 145, -145, 180, 35, -35, 17, -17)
 """Directions from which to try a surface of which this side has no room or no way for the arm: other edges first."""
 TOO_NEAR_M = 0.25
 FACING_RAD = math.radians(20)
@@ -49,6 +49,8 @@ async def stand_before(check: RequestContext, target: Target, sight: Sight) -> S
         if (moved := await _from_another_side(check, target, sight)) is not None:
             sight, fresh = moved, True
         else:
+            # It may have driven to some of them.
+            sight = remembered(sight, await check.pose())
             target = replace(target, standoff=target.standoff - NEARER_M)
     limit = target.standoff + check.robot.approach.tolerance_m
     for _ in range(ROUNDS):

@@ -16,8 +16,8 @@ log = logging.getLogger(__name__)
 
 TASKS_KEPT = 1000
 FILE = "spending.sqlite3"
-WAIT_S = 1.0
-"""How long a write waits for another process that holds the file, such as a backup [s]."""
+READ_WAIT_S, WRITE_WAIT_S = 1.0, 0.05
+"""How long the file is waited for while another process writes to it [s]; all requests wait with a write."""
 
 
 @dataclass
@@ -50,6 +50,10 @@ CREATE TABLE IF NOT EXISTS tasks (
 ) STRICT;
 """
 _MARKS = ", ".join("?" for _ in fields(Spending))
+_PASSING = frozenset(
+    getattr(sqlite3, f"SQLITE_{name}") for name in ("BUSY", "CANTOPEN", "FULL", "IOERR", "LOCKED", "PERM", "READONLY")
+)
+"""Kinds of errors that say nothing about what the file holds."""
 _Change = tuple[str, tuple[object, ...]]
 """A statement and its values."""
 
@@ -142,7 +146,7 @@ class SpendingLedger:
         if self._path is None or not self._path.exists():
             return
         try:
-            with contextlib.closing(self._open(self._path)) as stored:
+            with contextlib.closing(self._open(self._path, READ_WAIT_S)) as stored:
                 for period, *spent in stored.execute(f"SELECT period, {_COLUMNS} FROM agents"):
                     self._agents[period] = Spending(*spent)
                 for task, agent, turn, *spent in stored.execute(
@@ -152,15 +156,15 @@ class SpendingLedger:
                     self._tasks.move_to_end(task)
                     self._turn = turn
         except sqlite3.Error as error:
-            raise ConfigurationError(
-                f"{self._path} cannot keep what was spent ({error}); repair it, make it writable, or remove it to "
-                "begin at zero"
-            ) from error
+            advice = "repair it, or remove it to begin at zero"
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _PASSING:
+                advice = "make room beside it, make it and its folder writable, or end what else writes to it"
+            raise ConfigurationError(f"{self._path} cannot keep what was spent ({error}); {advice}") from error
 
-    def _open(self, path: Path) -> sqlite3.Connection:
-        opened = sqlite3.connect(path, timeout=WAIT_S)
+    def _open(self, path: Path, wait_s: float) -> sqlite3.Connection:
+        opened = sqlite3.connect(path, timeout=wait_s)
         try:
-            # Changes are added to a file beside it, and nothing waits for the disk.
+            # Changes are added to a file beside it; only when that is moved into this one, they wait for the disk.
             opened.execute("PRAGMA journal_mode = WAL")
             opened.execute("PRAGMA synchronous = NORMAL")
             opened.executescript(_TABLES)
@@ -173,9 +177,13 @@ class SpendingLedger:
         if self._path is None:
             return
         try:
+            if self._connection is not None and not self._path.exists():
+                # Somebody has removed it: all that is counted here goes to a new one.
+                self._behind = True
+                self.close()
             if self._connection is None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._connection = self._open(self._path)
+                self._connection = self._open(self._path, WRITE_WAIT_S)
             with self._connection:
                 for statement, values in self._everything() if self._behind else changes:
                     self._connection.execute(statement, values)

@@ -200,7 +200,8 @@ def _blob(picture: PreparedView, labels: NDArray[np.int32], label: int, box: tup
     range_m = float(np.median(picture.view.depth[box][sure]))
     slack = 0.02 + 2 * depth_noise(range_m)
     support = picture.supports.under(float(middle[0]), float(middle[1]), float(low[2]) + slack)
-    held = is_held(picture.view, points.mean(axis=0), _BLOB_MARGIN_M)
+    # The hand itself has colours too; where it is empty, nothing hangs in the air beside it.
+    held = not picture.view.hand_is_empty and between_fingers(picture.view, points.mean(axis=0), _BLOB_MARGIN_M)
     focal = picture.view.intrinsics.fx
     return Blob(box, inner, points, low, high, range_m, support, int(inner.sum()), focal, held)
 
@@ -224,13 +225,12 @@ def pieces_of(picture: PreparedView, blob: Blob) -> list[Blob]:
     ]
 
 
-def is_held(view: View, point: NDArray[np.floating], margin_m: float = 0.0) -> bool:
-    """Return whether a point of the base frame lies between, or just beyond, fingers that may hold it.
+def between_fingers(view: View, point: NDArray[np.floating], margin_m: float = 0.0) -> bool:
+    """Return whether a point of the base frame lies between the fingers or just beyond their tips.
 
     margin_m: how far it may lie beyond the open fingers.
     """
-    # The hand itself looks like something now and then; where it is empty, nothing hangs in the air beside it.
-    if view.tool_in_base is None or view.hand_is_empty:
+    if view.tool_in_base is None:
         return False
     local = (np.asarray(point, dtype=np.float64) - view.tool_in_base[:3, 3]) @ view.tool_in_base[:3, :3]
     side, tip = view.gripper.stroke_m / 2 + margin_m, view.gripper.finger_offset_m

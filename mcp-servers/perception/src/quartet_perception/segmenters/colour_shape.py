@@ -23,8 +23,8 @@ from quartet_perception.scene.regions import (
     MIN_PIXELS,
     Blob,
     PreparedView,
+    between_fingers,
     blobs_of,
-    is_held,
     pieces_of,
     prepare,
     printed_of,
@@ -361,7 +361,7 @@ class ColourShapeSegmenter:
             support_z=fitted.support,
             visible=visible,
             in_view=fitted.quality.in_view,
-            in_gripper=is_held(view, fitted.posed.centre),
+            in_gripper=between_fingers(view, fitted.posed.centre),
             region=fitted.region,
             refined=fitted.refined,
         )

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import ndimage
 
 from quartet_perception.catalogue import CatalogueEntry, Kind
-from quartet_perception.scene.regions import MIN_PIXELS, PreparedView, is_held, prepare
+from quartet_perception.scene.regions import MIN_PIXELS, PreparedView, between_fingers, prepare
 from quartet_perception.scene.shapes import fit_known_solid, solid_from_points
 from quartet_perception.scene.supports import SupportPlane
 from quartet_perception.scene.view import Box, Mask, View, box_of, depth_noise
@@ -119,7 +119,7 @@ def _object(picture: PreparedView, detection: Detection2D, box: Box, kind: Kind)
         support_z=support,
         free_kind=kind,
         visible=_visible(box, view.shape),
-        in_gripper=is_held(view, solid.centre),
+        in_gripper=between_fingers(view, solid.centre),
     )
 
 

@@ -253,12 +253,12 @@ class Carrier:
             match result.code:
                 case "PLACE_PLAN_FAILED":
                     # Where the thing may have been let go already, only the same place may look for it.
-                    yield from self._stand_at_target(job, "other_side", may_be_refused=True)
+                    yield from self._stand_again(job, "other_side", result, may_be_refused=True)
                 case "PLACE_SEG_MISSED":
                     # From another side there may be room that this one does not show.
-                    yield from self._stand_at_target(job, "other_side")
+                    yield from self._stand_again(job, "other_side", result)
                 case "PLACE_REACH_EXCEEDED":
-                    yield from self._stand_at_target(job, "nearer")
+                    yield from self._stand_again(job, "nearer", result)
                 case "UNKNOWN" if not _stopped(result):
                     yield from self._look()
                 case _:
@@ -273,6 +273,17 @@ class Carrier:
             job.target_id = result.get("object_id")
         elif not (may_be_refused and result.get("refused")):
             raise StageFailedError("approach", result)
+
+    def _stand_again(
+        self, job: Job, stand: str, failed: Result, *, may_be_refused: bool = False
+    ) -> Generator[Turn, Result, None]:
+        """Stand otherwise before the target, where a place has `failed`: that is why the job ends, if it ends here."""
+        try:
+            yield from self._stand_at_target(job, stand, may_be_refused=may_be_refused)
+        except StageFailedError as ended:
+            if _stopped(ended.result):
+                raise
+            raise StageFailedError("place", failed) from ended
 
     # Calls
 
