@@ -18,6 +18,9 @@ _CELL_M = 0.01
 _STANDING_M = 0.06
 """What has its lowest seen point at most this far above a surface stands on it; the rest hovers."""
 _THICK_M = 0.012
+"""What is less high above a surface belongs to it."""
+_SPECK_CELLS, _SPECK_SIGMA = 12, 4.0
+"""What covers fewer cells than this stands there only if it rises by more than so many times the surface's noise."""
 _TALL_M = 0.45
 _EDGE_M = 0.05
 """Least distance of the object's middle from the rim of what is seen of a surface."""
@@ -111,8 +114,8 @@ def on_surface(
     z = height + hanging_m(object_height_m, robot) + robot.manipulation.surface_clearance_m
     grid = _Grid.around(points)
     plane = grid.filled(points)
-    tops = grid.tops(view, found, height)
-    standing = np.isfinite(tops)
+    rises = grid.rises(view, found, height, _noise_of(points))
+    standing = np.isfinite(rises)
     x, y = grid.centres()
     radial, bearing = np.hypot(x, y), np.arctan2(y, x)
     near, far = _edges(plane | standing, radial, bearing)
@@ -127,7 +130,7 @@ def on_surface(
         wanted = np.unravel_index(int(np.argmin(np.where(plane | standing, cost, np.inf))), cost.shape)
         allowed &= np.hypot(x - x[wanted], y - y[wanted]) <= crop_radius_m
     outline = _Outline.of(robot.gripper, footprint, z - height, wrist_camera)
-    turned = {turn: allowed & fits for turn, fits in outline.fits(plane, tops - height, bearing).items()}
+    turned = {turn: allowed & fits for turn, fits in outline.fits(plane, rises, bearing).items()}
     good = np.any(list(turned.values()), axis=0)
     if not good.any():
         raise NoFreeSpaceError(
@@ -265,14 +268,14 @@ class _Outline:
             apart=max(outer, footprint.longest / 2 + _BESIDE_M),
         )
 
-    def fits(self, plane: Mask, tops: NDArray[np.floating], bearing: NDArray[np.float64]) -> dict[float, Mask]:
+    def fits(self, plane: Mask, rises: NDArray[np.floating], bearing: NDArray[np.float64]) -> dict[float, Mask]:
         """Return for each of _TURNS the cells over which it fits.
 
-        plane: cells of the surface. tops: height of what stands on each cell above it, -inf where nothing does [m].
+        plane: cells of the surface. rises: height of what stands on each cell above it, -inf where nothing does [m].
         bearing: direction from the robot to each cell [rad].
         """
         good = {turn: np.zeros(plane.shape, dtype=bool) for turn in _TURNS}
-        standing, high = np.isfinite(tops), tops > self.over
+        standing, high = np.isfinite(rises), rises > self.over
         sectors = np.round(bearing / _SECTOR).astype(int)
         for sector in np.unique(sectors[plane]):
             yaw, here = sector * _SECTOR + np.pi / 2, (sectors == sector) & plane
@@ -338,18 +341,37 @@ class _Grid:
         cells[row, col] = True
         return ndimage.binary_closing(np.pad(cells, 3), structure=np.ones((5, 5)))[3:-3, 3:-3]
 
-    def tops(self, view: View, found: SegmentedObject, height: float) -> NDArray[np.floating]:
-        """Return the height of what stands on the surface over each cell, -inf where nothing does [m, base frame]."""
+    def rises(self, view: View, found: SegmentedObject, height: float, noise_m: float) -> NDArray[np.floating]:
+        """Return how high what stands on a surface rises above it in each cell [m], -inf where nothing does.
+
+        height, noise_m: of the surface [m].
+        """
         points = view.points[view.valid & ~found.mask]
         points = points[(points[:, 2] > height + _THICK_M) & (points[:, 2] < height + _TALL_M)]
         row, col, inside = self._cells(points)
         lowest, highest = np.full(self.shape, np.inf), np.full(self.shape, -np.inf)
-        np.minimum.at(lowest, (row, col), points[inside][:, 2])
-        np.maximum.at(highest, (row, col), points[inside][:, 2])
+        np.minimum.at(lowest, (row, col), points[inside][:, 2] - height)
+        np.maximum.at(highest, (row, col), points[inside][:, 2] - height)
         labels, count = ndimage.label(np.isfinite(lowest), structure=np.ones((3, 3)))
         if count == 0:
             return highest
-        low = ndimage.minimum(lowest, labels, index=np.arange(1, count + 1))
-        counts = np.bincount(labels.ravel(), minlength=count + 1)[1:]
-        keep = np.concatenate([[False], (np.asarray(low) < height + _STANDING_M) & (counts >= 2)])
-        return np.where(keep[labels], highest, -np.inf)
+        each = np.arange(1, count + 1)
+        cells = np.bincount(labels.ravel(), minlength=count + 1)[1:]
+        stands = (np.asarray(ndimage.minimum(lowest, labels, index=each)) < _STANDING_M) & (cells >= 2)
+        top = np.asarray(ndimage.maximum(highest, labels, index=each))
+        stands &= (cells >= _SPECK_CELLS) | (top > _SPECK_SIGMA * noise_m)
+        return np.where(np.concatenate([[False], stands])[labels], highest, -np.inf)
+
+
+def _noise_of(points: NDArray[np.float32]) -> float:
+    """Return the standard deviation of a surface's points (Nx3) about the plane through them [m].
+
+    The error of a camera's pose makes it lean. Some points may not belong to it.
+    """
+    used, noise = points[:: 1 + len(points) // 4000].astype(np.float64), 0.0
+    for _ in range(3):
+        arms = np.column_stack([used[:, :2], np.ones(len(used))])
+        off = np.abs(used[:, 2] - arms @ np.linalg.lstsq(arms, used[:, 2], rcond=None)[0])
+        noise = 1.4826 * float(np.median(off))
+        used = used[off <= 3 * noise + 1e-6]
+    return noise
