@@ -7,6 +7,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from scipy import ndimage
 
 from quartet_perception.catalogue import Catalogue
 from quartet_perception.scene.view import Intrinsics, View
@@ -46,9 +47,9 @@ class Scene:
     def view(
         self, *, eye: Sequence[float] = (0.05, 0.24, 1.38), target: Sequence[float] = (0.9, 0.0, 0.4),
         light: Sequence[float] = (1.0, 1.0, 1.0), noise: float = 0.001, seed: int = 0, stride: int = 1,
-        camera: str = "front",
+        camera: str = "front", patches: float = 0.0,
     ) -> View:  # fmt: skip
-        """What a camera at `eye` that looks at `target` sees, with depth noise `noise` at 1 m."""
+        """What a camera at `eye` that looks at `target` sees, with depth noise `noise` at 1 m (in patches, pixels)."""
         model, colours = self._model()
         data = mujoco.MjData(model)
         mujoco.mj_forward(model, data)
@@ -73,7 +74,11 @@ class Scene:
         shade = 0.55 + 0.45 * np.abs(across @ np.array([-0.35, 0.2, 0.91]))
         rgb = np.where(ids >= 0, 1, 0)[:, None] * colours[ids]
         picture = rgb.reshape(h, w, 3) * shade[..., None] * np.array(light) * 255 + rng.normal(0, 2.5, (h, w, 3))
-        noisy = np.round(depth + rng.normal(0, 1, (h, w)) * noise * depth**2, 3) * (depth > 0)
+        off = rng.normal(0, 1, (h, w))
+        if patches:
+            off = ndimage.gaussian_filter(off, patches)
+            off /= off.std()
+        noisy = np.round(depth + off * noise * depth**2, 3) * (depth > 0)
         return View(np.clip(picture, 0, 255).astype(np.uint8), noisy.astype(np.float32), k, pose, camera)
 
     def _model(self) -> tuple[mujoco.MjModel, np.ndarray]:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import ndimage
 
 from quartet_perception import (
     ColourShapeSegmenter,
@@ -238,15 +237,11 @@ def test_a_drop_keeps_clear_of_what_stands_there(segmenter, new_scene, colours, 
         on_surface(view, found, 0.12, robot, crop_radius_m=0.03)
 
 
-def as_harsh_sensors_see_it(view, found):
-    """A picture with the depth noise of a stereo camera, 5 mm at 1 m in patches.
-
-    The pixels off by more than 12 mm are none of the surface's any more.
-    """
-    noise = ndimage.gaussian_filter(np.random.default_rng(4).normal(size=view.shape), 1.5)
-    off = 0.005 * noise / noise.std() * view.depth**2
-    depth = np.where(view.valid, view.depth + off, 0).astype(np.float32)
-    return replace(view, depth=depth), replace(found, mask=found.mask & (np.abs(off) < 0.012))
+def noisy_top(scene):
+    """A picture with the depth noise of a stereo camera, and the top as what is within 12 mm of where it is."""
+    clean, view = scene.view(noise=0.0), scene.view(noise=0.005, patches=1.5)
+    top = whole_top(clean)
+    return view, replace(top, mask=top.mask & (np.abs(view.points[..., 2] - TABLE) < 0.012))
 
 
 def test_specks_of_noise_are_nothing_that_stands_there(new_scene, colours, robot):
@@ -254,19 +249,15 @@ def test_specks_of_noise_are_nothing_that_stands_there(new_scene, colours, robot
     scene = new_scene().box((0.9, 0.0, TABLE - 0.02), (0.57, 0.57, 0.04), (0.56, 0.35, 0.18))
     for y in (0.10, 0.20):
         scene.cylinder((0.9, y, TABLE + 0.06), 0.066, 0.12, colours["red"])
-    clean = scene.view()
-    view, found = as_harsh_sensors_see_it(clean, whole_top(clean))
-    drop = on_surface(view, found, 0.15, robot, footprint=Footprint(0.10, 0.10))
+    drop = on_surface(*noisy_top(scene), 0.15, robot, footprint=Footprint(0.10, 0.10))
     assert min(np.hypot(drop.x - 0.9, drop.y - y) for y in (0.10, 0.20)) > 0.033 + 0.05
 
 
 def test_what_is_thin_and_no_speck_still_lies_there(new_scene, colours, robot):
     scene = new_scene().box((0.9, 0.0, TABLE - 0.02), (0.57, 0.57, 0.04), (0.56, 0.35, 0.18))
-    clean = scene.view()
-    usual = on_surface(*as_harsh_sensors_see_it(clean, whole_top(clean)), 0.06, robot)
+    usual = on_surface(*noisy_top(scene), 0.06, robot)
     scene.box((usual.x, usual.y, TABLE + 0.0115), (0.05, 0.17, 0.023), colours["blue"])
-    clean = scene.view()
-    drop = on_surface(*as_harsh_sensors_see_it(clean, whole_top(clean)), 0.06, robot)
+    drop = on_surface(*noisy_top(scene), 0.06, robot)
     assert np.hypot(drop.x - usual.x, drop.y - usual.y) > 0.05
 
 

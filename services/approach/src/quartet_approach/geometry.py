@@ -34,6 +34,13 @@ def facing(centre: Point, direction: float, distance: float) -> Pose2D:
     )
 
 
+def depth_in(outline: list[Point], point: Point) -> float:
+    """Return how far a point lies inside of a polygon [m]; 0 outside."""
+    if distance_to(outline, point) > 0.0:
+        return 0.0
+    return min(_to_edge(a, b, point) for a, b in zip(outline, [*outline[1:], outline[0]], strict=True))
+
+
 def distance_to(outline: list[Point], point: Point) -> float:
     """Return how far a point lies outside of a polygon [m]; 0 inside."""
     edges = list(zip(outline, [*outline[1:], outline[0]], strict=True))

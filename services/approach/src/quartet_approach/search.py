@@ -1,8 +1,9 @@
-"""Search for the target: look nearer at what may be it, turn on the spot, look from the poses of the area's places."""
+"""Search for the target: look nearer at what may be it, turn, look from the poses of places, look over the floor."""
 
 import math
 
 from quartet_agent_runtime import RequestContext
+from quartet_approach.floor import Floor
 from quartet_approach.geometry import facing, to_map, wrap
 from quartet_approach.target import Candidate, Candidates, Sight, Target, look
 from quartet_approach.traffic import LEAST_LEFT_S, drive, drive_if_open, way_to
@@ -27,16 +28,20 @@ CANDIDATE_DEG = (0, 35, -35, 70, -70, 110, -110)
 """Directions of these looks, from the one in which it was seen."""
 CANDIDATE_LOOKS, CANDIDATE_DRIVES = 2, 4
 """Looks at a candidate, and drives for them that may be tried."""
+FLOOR_LOOKS, FLOOR_DRIVES = 20, 6
+"""Looks at the floor that no other look has shown from near, and drives for them that may be tried."""
+HERE_M = 0.3
+"""A pose this near needs no drive: the robot turns."""
 OCCUPIED = "GOAL_OCCUPIED"
 """How Nav2's code ends where something stands in a pose."""
 
 
 async def find(check: RequestContext, target: Target, candidates: Candidates) -> Sight | None:
-    """Look nearer at the candidates, turn, then look from the area's places.
+    """Look nearer at the candidates, turn, look from the area's places, then over the floor not yet seen from near.
 
     Returns the target as it is seen, None when it is not.
     """
-    for step in (_look_nearer, _spin, _look_nearer, visit):
+    for step in (_look_nearer, _spin, _look_nearer, visit, _look_over):
         if sight := await step(check, target, candidates):
             return sight
     return None
@@ -123,6 +128,35 @@ async def _look_from_sides(
                 if sight := await _look_twice(check, target, candidates):
                     return sight
                 break
+    return None
+
+
+async def _look_over(check: RequestContext, target: Target, candidates: Candidates) -> Sight | None:
+    """Look at the floor of the area that no look has shown from near, while there is time: small things lie there."""
+    if target.kind != "object":
+        return None
+    floor = Floor(list(target.area.outline))
+    looks = drives = 0
+    while looks < FLOOR_LOOKS and drives < FLOOR_DRIVES and check.left_s >= LEAST_LEFT_S:
+        floor.looked(candidates.looked_from)
+        here = await check.pose()
+        pose = floor.best_pose(here)
+        if pose is None:
+            break
+        if math.dist((pose.x, pose.y), (here.x, here.y)) < HERE_M:
+            await check.call(MotionResult, "nav2__spin_robot", angle=wrap(pose.yaw - here.yaw))
+        else:
+            drives += 1
+            if await drive_if_open(check, pose):
+                floor.leave_out(pose)
+                continue
+        looks += 1
+        if sight := await look(check, target, candidates=candidates):
+            return sight
+        if sight := await _look_nearer(check, target, candidates):
+            return sight
+        # Also where the robot did not come to stand quite so.
+        floor.looked([pose])
     return None
 
 

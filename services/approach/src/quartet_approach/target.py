@@ -118,9 +118,11 @@ class Candidate:
 
 
 class Candidates:
-    """What a search has to look at from nearer: each place once."""
+    """What a search has to look at from nearer, each place once, and from where it has looked."""
 
     def __init__(self) -> None:
+        self.looked_from: list[Pose2D] = []
+        """Poses of the robot (map frame)."""
         self._noted: list[Candidate] = []
         self._waiting: list[Candidate] = []
         self._taken = 0
@@ -162,6 +164,7 @@ async def look(
 
 async def _look(check: RequestContext, target: Target, expected: Point | None, candidates: Candidates) -> Sight | None:
     pose = await check.pose()
+    candidates.looked_from.append(pose)
     fallback: Sight | None = None
     for camera in ("front", "arm"):
         sights: list[Sight] = []

@@ -34,6 +34,10 @@ _ABOVE_TIP_M, _BELOW_TIP_M = 0.08, 0.12
 _BLOB_MARGIN_M = 0.03
 _BRIDGE_PX, _BRIDGE_M = 6, 0.02
 """A pixel without depth joins pixels of its colour up to so far away [pixels], whose depths differ by no more [m]."""
+_LOW_M, _FOOT_RANGE_M = 0.04, 1.7
+"""Height of a thing up to which the tolerance of a plane takes much of it, and its greatest distance [m]."""
+_FOOT_M, _FOOT_HEIGHT_M, _MOST_FOOT = 0.1, 0.03, 2.5
+"""How far that may lie beside the rest, and off the plane [m], and how large it may be, relative to the rest."""
 _SAME_HEIGHT_M = 0.03
 """A plane is a surface of the site when their heights differ by less [m]."""
 
@@ -129,10 +133,49 @@ def blobs_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob]:
         return
     sizes = np.bincount(labels.ravel(), minlength=count + 1)
     boxes = ndimage.find_objects(labels)
+    grown = np.zeros(member.shape, dtype=bool)
     for label in np.argsort(sizes[1:])[::-1][:_MAX_BLOBS] + 1:
         if sizes[label] < MIN_PIXELS:
             return
-        yield _blob(picture, labels, int(label), boxes[label - 1])
+        blob = _with_foot(picture, member, _blob(picture, labels, int(label), boxes[label - 1]))
+        if not grown[blob.box][blob.inner].all():
+            grown[blob.box] |= blob.inner
+            yield blob
+
+
+def _with_foot(picture: PreparedView, member: Mask, blob: Blob) -> Blob:
+    """Return a region of a low thing with the pixels of its colours that the plane under it has taken.
+
+    What is 3 cm high, as a banana, shows as little as half of itself above the tolerance of a plane where depth is
+    noisy. Not where the plane itself has that colour.
+
+    member: HxW pixels of these colours.
+    """
+    rises, low_m = float(blob.high[2]) - blob.support, _LOW_M + 2.5 * depth_noise(blob.range_m)
+    if blob.held or blob.range_m > _FOOT_RANGE_M or not 0.0 < rises < low_m:
+        return blob
+    around = int(np.ceil(_FOOT_M * blob.focal / blob.range_m))
+    rows, columns = blob.box
+    window = (
+        slice(max(rows.start - around, 0), rows.stop + around),
+        slice(max(columns.start - around, 0), columns.stop + around),
+    )
+    own = np.zeros(picture.view.shape, dtype=bool)
+    own[blob.box] = blob.inner
+    solid = (member & picture.solidity)[window]
+    low = (member & picture.view.valid)[window] & ~solid
+    low &= np.abs(picture.view.points[..., 2][window] - blob.support) < _FOOT_HEIGHT_M
+    labels, _ = ndimage.label(solid | low)
+    whole = np.isin(labels, np.unique(labels[own[window]]))
+    foot = int((whole & low).sum())
+    # What goes on beyond the window is of the plane, or of something larger.
+    goes_on = whole[0].any() or whole[-1].any() or whole[:, 0].any() or whole[:, -1].any()
+    if foot == 0 or foot > _MOST_FOOT * int((whole & solid).sum()) or goes_on:
+        return blob
+    grown = np.zeros(picture.view.shape, dtype=np.int32)
+    grown[window] = whole
+    (box,) = ndimage.find_objects(grown)
+    return _blob(picture, grown, 1, box)
 
 
 def _connected(picture: PreparedView, member: Mask) -> tuple[NDArray[np.int32], int]:
