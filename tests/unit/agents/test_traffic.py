@@ -11,7 +11,7 @@ import pytest
 from quartet_agent_runtime import RequestContext, ToolOutcome, WorkClock
 from quartet_approach.geometry import to_base, to_map
 from quartet_approach.search import CANDIDATE_LOOKS, CANDIDATE_M, find, visit
-from quartet_approach.target import MAX_CANDIDATES, Candidate, Candidates, Target, look
+from quartet_approach.target import MAX_CANDIDATES, Candidate, SearchMemory, Target, look
 from quartet_approach.traffic import (
     ALONE_ROUNDS,
     ALONE_WAIT_S,
@@ -138,14 +138,14 @@ def parking() -> set[tuple[float, float]]:
 async def test_a_place_before_which_something_stands_is_looked_at_from_beside():
     given, target = BIN.approach, Target(BIN.name, KITCHEN, "container", 0.7, BIN)
     nav2 = check(shut=lambda x, y, _: math.dist((x, y), (given.x, given.y)) < 0.3)
-    assert await visit(nav2, target, Candidates()) is None
+    assert await visit(nav2, target, SearchMemory()) is None
     ahead = given.x + 1.2 * math.cos(given.yaw), given.y + 1.2 * math.sin(given.yaw)
     assert nav2.drives, "it looks from nowhere"
     assert math.dist(nav2.drives[0], ahead) == pytest.approx(1.2)
     assert math.dist(nav2.drives[0], (given.x, given.y)) > 0.3
     # An area that is shut altogether is not searched pose by pose.
     closed = check(shut=lambda x, y, _: True, why="PLANNER_NO_VALID_PATH")
-    await visit(closed, target, Candidates())
+    await visit(closed, target, SearchMemory())
     assert closed.asked <= len([*SITE.surfaces, *SITE.containers])
 
 
@@ -164,7 +164,7 @@ async def test_what_something_else_hides_is_looked_for_from_the_sides(kind, left
     # Nav2 has no path to the other places of the kitchen.
     nav2 = check(left_s=left_s, shut=lambda x, y, _: math.dist((x, y), can) > 1.25, here=(stand.x, stand.y))
     nav2.sees = lambda x, y: math.dist((x, y), can) < 1.25 and aside(x, y)
-    sight = await visit(nav2, Target("red coke can", KITCHEN, kind, 0.7, None), Candidates())
+    sight = await visit(nav2, Target("red coke can", KITCHEN, kind, 0.7, None), SearchMemory())
     assert (sight is not None) == found
     if sight is not None:
         assert sight.centre == pytest.approx(can, abs=0.01)
@@ -235,9 +235,9 @@ async def test_a_candidate_is_looked_at_while_there_is_time():
         fleet=("anna",), kind=TwoAlike, wanted=wanted, things=things, here=(9.85, 0.6), left_s=LEAST_LEFT_S - 1
     )
     target = Target("red coke can", KITCHEN, "object", 0.7, None)
-    candidates = Candidates()
-    assert await look(nav2, target, candidates=candidates) is None
-    assert await find(nav2, target, candidates) is None
+    memory = SearchMemory()
+    assert await look(nav2, target, memory=memory) is None
+    assert await find(nav2, target, memory) is None
     assert not any(math.dist(drive, (9.6, 2.6)) == pytest.approx(CANDIDATE_M, abs=0.01) for drive in nav2.drives)
 
 
@@ -245,22 +245,22 @@ async def test_a_candidate_is_looked_at_from_where_it_was_seen_first():
     """Also where the robot has gone on since."""
     place, seen_from = (10.2, 2.4), (10.2, 0.6)
     nav2 = check(fleet=("anna",), kind=TwoAlike, wanted=("red coke can", "pick"), here=(8.9, 2.4))
-    candidates = Candidates()
-    candidates.note(Candidate(place, seen_from))
-    await find(nav2, Target("red coke can", KITCHEN, "object", 0.7, None), candidates)
+    memory = SearchMemory()
+    memory.note(Candidate(place, seen_from))
+    await find(nav2, Target("red coke can", KITCHEN, "object", 0.7, None), memory)
     assert nav2.drives[0] == pytest.approx((place[0], place[1] - CANDIDATE_M), abs=0.01)
 
 
 def test_each_candidate_is_taken_once_where_it_may_be_the_target_and_no_more_than_a_few():
     target = Target("red coke can", KITCHEN, "object", 0.7, None, mistaken=((9.0, 2.0),))
-    candidates = Candidates()
-    assert candidates.take(target) is None
+    memory = SearchMemory()
+    assert memory.take(target) is None
     for x, y in ((9.0, 2.0), (9.0, 3.0), (9.1, 3.3), (10.0, 1.0), (10.0, 3.0), (11.0, 2.0)):
-        candidates.note(Candidate((x, y), (8.0, 2.0)))
-    taken = [candidates.take(target) for _ in range(MAX_CANDIDATES + 1)]
+        memory.note(Candidate((x, y), (8.0, 2.0)))
+    taken = [memory.take(target) for _ in range(MAX_CANDIDATES + 1)]
     assert [one and one.centre for one in taken] == [(9.0, 3.0), (10.0, 1.0), (10.0, 3.0), None]
-    candidates.note(Candidate((10.1, 1.1), (8.0, 2.0)))
-    assert candidates.take(target) is None
+    memory.note(Candidate((10.1, 1.1), (8.0, 2.0)))
+    assert memory.take(target) is None
 
 
 async def test_a_robot_that_is_alone_waits_for_who_stands_in_a_doorway():

@@ -288,6 +288,14 @@ def test_a_place_that_cannot_be_tried_from_elsewhere_is_why_the_object_is_given_
     assert (report["objects"][0]["error_code"], report["objects"][0]["reason"]) == (code, "no room")
 
 
+def test_where_it_is_not_known_how_the_way_to_another_side_ended_that_is_told(carry, agents):
+    agents.succeed("approach", 2).fail("approach", *["UNKNOWN"] * 3, state="UNCERTAIN").fail(
+        "place", "PLACE_SEG_MISSED"
+    )
+    _, report = carry()
+    assert report["objects"][0]["error_code"] == "UNKNOWN"
+
+
 def test_a_robot_that_is_taken_away_on_its_way_to_another_side_was_stopped(carry, agents):
     agents.succeed("approach", 2).fail("approach", "UNKNOWN", withdrawn="STOPPED").fail("place", "PLACE_SEG_MISSED")
     _, report = carry()

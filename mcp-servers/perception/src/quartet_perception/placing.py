@@ -18,7 +18,7 @@ _CELL_M = 0.01
 _STANDING_M = 0.06
 """What has its lowest seen point at most this far above a surface stands on it; the rest hovers."""
 _THICK_M = 0.012
-"""What is less high above a surface belongs to it."""
+"""What rises less than this above a surface counts as part of it."""
 _SPECK_CELLS, _SPECK_SIGMA = 12, 4.0
 """What covers fewer cells than this stands there only if it rises by more than so many times the surface's noise."""
 _TALL_M = 0.45
@@ -364,14 +364,14 @@ class _Grid:
 
 
 def _noise_of(points: NDArray[np.float32]) -> float:
-    """Return the standard deviation of a surface's points (Nx3) about the plane through them [m].
+    """Return the standard deviation of a surface's points (Nx3) about the plane that fits them [m].
 
-    The error of a camera's pose makes it lean. Some points may not belong to it.
+    A plane is fitted, since an error of the camera's pose tilts the surface; outliers are left out.
     """
     used, noise = points[:: 1 + len(points) // 4000].astype(np.float64), 0.0
     for _ in range(3):
-        arms = np.column_stack([used[:, :2], np.ones(len(used))])
-        off = np.abs(used[:, 2] - arms @ np.linalg.lstsq(arms, used[:, 2], rcond=None)[0])
+        design = np.column_stack([used[:, :2], np.ones(len(used))])
+        off = np.abs(used[:, 2] - design @ np.linalg.lstsq(design, used[:, 2], rcond=None)[0])
         noise = 1.4826 * float(np.median(off))
         used = used[off <= 3 * noise + 1e-6]
     return noise

@@ -10,43 +10,44 @@ CELL_M = 0.4
 STEP_M = 0.8
 """Distance between positions from which to look."""
 DIRECTIONS = 8
-FROM_M, TO_M = 0.5, 1.7
-"""How far ahead of a robot the floor lies of which a look shows also small things."""
+FROM_M, TO_M = 0.6, 1.4
+"""Distance from the robot of floor on which a look ahead shows small things too [m]."""
 HALF_VIEW_RAD = math.radians(30)
-"""Of a camera as it is common on robots, to either side."""
-ROBOT_M = 0.35
-"""A position has at least this distance from the edge of the area."""
-LEAST_NEW_M2 = 0.6
+"""Half of the horizontal field of view that is assumed for the camera."""
+LEAST_NEW_M2 = 0.45
 """A look that shows less floor than this that no look has shown is not worth its time."""
 DRIVE_M = 3.0
 """A way as long as this halves what a look is worth."""
 
 
 class Floor:
-    """The floor inside `outline` [m, map frame], what furniture covers included, and what looks have shown of it."""
+    """The floor inside `outline` [m, map frame], what furniture covers included, and what looks have shown of it.
 
-    def __init__(self, outline: list[Point]) -> None:
+    A robot of `robot_radius_m` looks from positions that are at least so far from the edge.
+    """
+
+    def __init__(self, outline: list[Point], robot_radius_m: float) -> None:
         self.unseen = {point for point in _points(outline, CELL_M) if depth_in(outline, point) > 0.0}
         """Middles of the squares of CELL_M that no look has shown."""
-        self._positions = [point for point in _points(outline, STEP_M) if depth_in(outline, point) >= ROBOT_M]
+        self._positions = [point for point in _points(outline, STEP_M) if depth_in(outline, point) >= robot_radius_m]
 
     def looked(self, poses: Iterable[Pose2D]) -> None:
         """Note that the robot has looked ahead from these poses (map frame)."""
         for pose in poses:
             self.unseen -= self._shown(pose)
 
-    def best_pose(self, here: Pose2D) -> Pose2D | None:
+    def best_pose(self, here: Pose2D, *, turn: bool = True) -> Pose2D | None:
         """Return the pose for the next look, None when hardly anything is left that a look could show.
 
-        It is here as long as turning shows more. A position is worth what is to be seen around it, and less the longer
-        the way to it.
+        It is here as long as turning shows more, unless `turn` is false. A position is worth what is to be seen around
+        it, and less the longer the way to it.
         """
-        if (pose := self._best_turn((here.x, here.y))) is not None:
+        if turn and (pose := self._best_turn((here.x, here.y))) is not None:
             return pose
         ways = {point: math.dist(point, (here.x, here.y)) for point in self._positions}
         worth = {point: len(self._around(point)) / (1 + away / DRIVE_M) for point, away in ways.items()}
         for point in sorted(worth, key=lambda one: -worth[one]):
-            if (pose := self._best_turn(point)) is not None:
+            if math.dist(point, (here.x, here.y)) > CELL_M and (pose := self._best_turn(point)) is not None:
                 return pose
         return None
 

@@ -5,7 +5,7 @@ import math
 from quartet_agent_runtime import RequestContext
 from quartet_approach.floor import Floor
 from quartet_approach.geometry import facing, to_map, wrap
-from quartet_approach.target import Candidate, Candidates, Sight, Target, look
+from quartet_approach.target import Candidate, SearchMemory, Sight, Target, look
 from quartet_approach.traffic import LEAST_LEFT_S, drive, drive_if_open, way_to
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.nav2 import MotionResult
@@ -28,34 +28,34 @@ CANDIDATE_DEG = (0, 35, -35, 70, -70, 110, -110)
 """Directions of these looks, from the one in which it was seen."""
 CANDIDATE_LOOKS, CANDIDATE_DRIVES = 2, 4
 """Looks at a candidate, and drives for them that may be tried."""
-FLOOR_LOOKS, FLOOR_DRIVES = 20, 6
-"""Looks at the floor that no other look has shown from near, and drives for them that may be tried."""
+FLOOR_LOOKS, FLOOR_DRIVES, FLOOR_S = 20, 6, 120.0
+"""The most looks at floor that no other look has shown from near, drives for them, and time for them [s]."""
 HERE_M = 0.3
 """A pose this near needs no drive: the robot turns."""
 OCCUPIED = "GOAL_OCCUPIED"
 """How Nav2's code ends where something stands in a pose."""
 
 
-async def find(check: RequestContext, target: Target, candidates: Candidates) -> Sight | None:
+async def find(check: RequestContext, target: Target, memory: SearchMemory) -> Sight | None:
     """Look nearer at the candidates, turn, look from the area's places, then over the floor not yet seen from near.
 
     Returns the target as it is seen, None when it is not.
     """
     for step in (_look_nearer, _spin, _look_nearer, visit, _look_over):
-        if sight := await step(check, target, candidates):
+        if sight := await step(check, target, memory):
             return sight
     return None
 
 
-async def _look_nearer(check: RequestContext, target: Target, candidates: Candidates) -> Sight | None:
+async def _look_nearer(check: RequestContext, target: Target, memory: SearchMemory) -> Sight | None:
     """Look from nearer at what may be the target, while there is time."""
-    while check.left_s >= LEAST_LEFT_S and (candidate := candidates.take(target)):
-        if sight := await _look_at(check, target, candidate, candidates):
+    while check.left_s >= LEAST_LEFT_S and (candidate := memory.take(target)):
+        if sight := await _look_at(check, target, candidate, memory):
             return sight
     return None
 
 
-async def _look_at(check: RequestContext, target: Target, candidate: Candidate, candidates: Candidates) -> Sight | None:
+async def _look_at(check: RequestContext, target: Target, candidate: Candidate, memory: SearchMemory) -> Sight | None:
     (x, y), (from_x, from_y) = candidate.centre, candidate.seen_from
     looks = drives = 0
     for degrees in CANDIDATE_DEG:
@@ -68,25 +68,25 @@ async def _look_at(check: RequestContext, target: Target, candidate: Candidate, 
         if await drive(check, pose):
             continue
         looks += 1
-        if sight := await look(check, target, candidate.centre, candidates):
+        if sight := await look(check, target, candidate.centre, memory):
             return sight
     return None
 
 
-async def _spin(check: RequestContext, target: Target, candidates: Candidates) -> Sight | None:
+async def _spin(check: RequestContext, target: Target, memory: SearchMemory) -> Sight | None:
     """Turn step by step, at most a full turn, and look after each step."""
     rules = check.robot.approach
     around = math.ceil(360 / rules.spin_step_deg) - 1
     for _ in range(min(rules.spin_steps, around)):
         turn = await check.call(MotionResult, "nav2__spin_robot", angle=math.radians(rules.spin_step_deg))
-        if sight := await look(check, target, candidates=candidates):
+        if sight := await look(check, target, memory=memory):
             return sight
         if not turn.ok:
             return None
     return None
 
 
-async def visit(check: RequestContext, target: Target, candidates: Candidates) -> Sight | None:
+async def visit(check: RequestContext, target: Target, memory: SearchMemory) -> Sight | None:
     """Look from before each surface and container of the area, first the target itself, then the nearest.
 
     An object that is not seen from there may stand behind something else, so it is looked for from the sides, too.
@@ -107,13 +107,13 @@ async def visit(check: RequestContext, target: Target, candidates: Candidates) -
         seen.append(pose)
         if not await _stand_to_see(check, target, pose):
             continue
-        if sight := await _look_twice(check, target, candidates):
+        if sight := await _look_twice(check, target, memory):
             return sight
-    return await _look_from_sides(check, target, poses, candidates) if target.kind == "object" else None
+    return await _look_from_sides(check, target, poses, memory) if target.kind == "object" else None
 
 
 async def _look_from_sides(
-    check: RequestContext, target: Target, poses: list[Pose2D], candidates: Candidates
+    check: RequestContext, target: Target, poses: list[Pose2D], memory: SearchMemory
 ) -> Sight | None:
     """Look at what is seen from these poses from the sides, while there is time."""
     sides = [[_from_side(pose, degrees) for degrees in side] for pose in poses for side in SIDES_DEG]
@@ -125,47 +125,55 @@ async def _look_from_sides(
         for pose in new:
             if not await drive_if_open(check, pose):
                 seen.append(pose)
-                if sight := await _look_twice(check, target, candidates):
+                if sight := await _look_twice(check, target, memory):
                     return sight
                 break
     return None
 
 
-async def _look_over(check: RequestContext, target: Target, candidates: Candidates) -> Sight | None:
+async def _look_over(check: RequestContext, target: Target, memory: SearchMemory) -> Sight | None:
     """Look at the floor of the area that no look has shown from near, while there is time: small things lie there."""
     if target.kind != "object":
         return None
-    floor = Floor(list(target.area.outline))
-    looks = drives = 0
-    while looks < FLOOR_LOOKS and drives < FLOOR_DRIVES and check.left_s >= LEAST_LEFT_S:
-        floor.looked(candidates.looked_from)
+    floor = memory.floor_of(target.area, check.robot.base.footprint_radius_m)
+    least_left_s, there = max(LEAST_LEFT_S, check.left_s - FLOOR_S), True
+    while memory.floor_looks < FLOOR_LOOKS and check.left_s >= least_left_s:
         here = await check.pose()
-        pose = floor.best_pose(here)
+        # Where the robot could not turn, it stands too near to something.
+        pose = floor.best_pose(here, turn=there)
         if pose is None:
             break
-        if math.dist((pose.x, pose.y), (here.x, here.y)) < HERE_M:
-            await check.call(MotionResult, "nav2__spin_robot", angle=wrap(pose.yaw - here.yaw))
-        else:
-            drives += 1
-            if await drive_if_open(check, pose):
-                floor.leave_out(pose)
-                continue
-        looks += 1
-        if sight := await look(check, target, candidates=candidates):
+        there = await _go_to_look(check, memory, floor, here, pose)
+        if not there:
+            continue
+        memory.floor_looks += 1
+        if sight := await look(check, target, memory=memory):
             return sight
-        if sight := await _look_nearer(check, target, candidates):
-            return sight
-        # Also where the robot did not come to stand quite so.
+        # The robot may have stopped a little beside the pose, and the same look would be asked for again.
         floor.looked([pose])
+        if sight := await _look_nearer(check, target, memory):
+            return sight
     return None
 
 
-async def _look_twice(check: RequestContext, target: Target, candidates: Candidates) -> Sight | None:
+async def _go_to_look(check: RequestContext, memory: SearchMemory, floor: Floor, here: Pose2D, pose: Pose2D) -> bool:
+    """Turn or drive to a pose, which is asked for no more where that fails; return whether the robot is there."""
+    if math.dist((pose.x, pose.y), (here.x, here.y)) < HERE_M:
+        return (await check.call(MotionResult, "nav2__spin_robot", angle=wrap(pose.yaw - here.yaw))).ok
+    if memory.floor_drives < FLOOR_DRIVES and (await way_to(check, pose)).open:
+        memory.floor_drives += 1
+        if not await drive(check, pose):
+            return True
+    floor.leave_out(pose)
+    return False
+
+
+async def _look_twice(check: RequestContext, target: Target, memory: SearchMemory) -> Sight | None:
     """Look, and once more from nearer: something flat or small may be recognised only from there."""
-    if sight := await look(check, target, candidates=candidates):
+    if sight := await look(check, target, memory=memory):
         return sight
     await check.call(MotionResult, "nav2__drive_on_heading", distance=NEARER_M)
-    return await look(check, target, candidates=candidates) or await _look_nearer(check, target, candidates)
+    return await look(check, target, memory=memory) or await _look_nearer(check, target, memory)
 
 
 def _from_side(pose: Pose2D, degrees: float) -> Pose2D:

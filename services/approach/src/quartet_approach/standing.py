@@ -49,7 +49,7 @@ async def stand_before(check: RequestContext, target: Target, sight: Sight) -> S
         if (moved := await _from_another_side(check, target, sight)) is not None:
             sight, fresh = moved, True
         else:
-            # It may have driven to some of them.
+            # The robot may have driven to some of these poses, so that the target is elsewhere relative to it now.
             sight = remembered(sight, await check.pose())
             target = replace(target, standoff=target.standoff - NEARER_M)
     limit = target.standoff + check.robot.approach.tolerance_m

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quartet_agent_runtime import RequestContext
+from quartet_approach.floor import Floor
 from quartet_approach.geometry import Point, distance_to, to_base, to_map
 from quartet_contracts import PARKING, ApproachArguments, NextAction, Stand
 from quartet_contracts.tools import Pose2D
@@ -117,15 +118,35 @@ class Candidate:
     seen_from: Point
 
 
-class Candidates:
-    """What a search has to look at from nearer, each place once, and from where it has looked."""
+class SearchMemory:
+    """What a search has to look at from nearer, each place once, and the floor that it has looked at.
+
+    Attributes:
+        floor: The floor of the area, once the search looks over it.
+        floor_looks: How many looks were made for that.
+        floor_drives: How many drives were made for that.
+    """
 
     def __init__(self) -> None:
-        self.looked_from: list[Pose2D] = []
-        """Poses of the robot (map frame)."""
+        self.floor: Floor | None = None
+        self.floor_looks = self.floor_drives = 0
+        self._looked_from: list[Pose2D] = []
         self._noted: list[Candidate] = []
         self._waiting: list[Candidate] = []
         self._taken = 0
+
+    def looked(self, pose: Pose2D) -> None:
+        """Note that the front camera has looked from here (map frame)."""
+        self._looked_from.append(pose)
+        if self.floor is not None:
+            self.floor.looked([pose])
+
+    def floor_of(self, area: Area, robot_radius_m: float) -> Floor:
+        """Return the floor of the area, with what was looked at before."""
+        if self.floor is None:
+            self.floor = Floor(list(area.outline), robot_radius_m)
+            self.floor.looked(self._looked_from)
+        return self.floor
 
     def note(self, candidate: Candidate) -> None:
         """Keep a candidate for a look from nearer, unless one at its place is known already."""
@@ -150,32 +171,34 @@ def place_named(site: SiteFile, name: str, area: Area) -> Surface | Container | 
 
 
 async def look(
-    check: RequestContext, target: Target, expected: Point | None = None, candidates: Candidates | None = None
+    check: RequestContext, target: Target, expected: Point | None = None, memory: SearchMemory | None = None
 ) -> Sight | None:
     """Return the target as front or else arm camera show it now in its area; of several the nearest to `expected`.
 
-    The result names the target by its id. What may be it, and is not taken for it, is noted in `candidates`.
+    The result names the target by its id. What may be it, and is not taken for it, is noted in `memory`.
     """
-    sight = await _look(check, target, expected, candidates or Candidates())
+    sight = await _look(check, target, expected, memory or SearchMemory())
     if sight is not None:
         check.object_id = sight.object_id
     return sight
 
 
-async def _look(check: RequestContext, target: Target, expected: Point | None, candidates: Candidates) -> Sight | None:
+async def _look(check: RequestContext, target: Target, expected: Point | None, memory: SearchMemory) -> Sight | None:
     pose = await check.pose()
-    candidates.looked_from.append(pose)
     fallback: Sight | None = None
     for camera in ("front", "arm"):
         sights: list[Sight] = []
-        for detection in await check.detect(target.name, camera, target.object_id):
+        detections = await check.try_detect(target.name, camera, target.object_id)
+        if camera == "front" and detections is not None:
+            memory.looked(pose)
+        for detection in detections or []:
             sight = _sight(target, pose, detection)
             if sight is None or not target.may_be_at(sight.centre):
                 continue
             if _is_clear(detection):
                 sights.append(sight)
             else:
-                candidates.note(Candidate(sight.centre, (pose.x, pose.y)))
+                memory.note(Candidate(sight.centre, (pose.x, pose.y)))
         if expected is None and sights:
             return sights[0]
         near = [sight for sight in sights if expected and math.dist(sight.centre, expected) <= SAME_THING_M]

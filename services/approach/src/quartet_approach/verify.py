@@ -6,7 +6,7 @@ from quartet_agent_runtime import RequestContext, is_tucked, tuck
 from quartet_approach.geometry import distance_to
 from quartet_approach.search import find, visit
 from quartet_approach.standing import stand_before
-from quartet_approach.target import AREA_MARGIN_M, Candidates, Target, is_in_hand, look
+from quartet_approach.target import AREA_MARGIN_M, SearchMemory, Target, is_in_hand, look
 from quartet_approach.traffic import Arrival, Patience, in_view, is_parked, obstructed, poses_of, reach
 from quartet_contracts import ApproachArguments, ApproachCode, ApproachReport, Check, CheckResult
 from quartet_contracts.skills import MAX_REASON
@@ -56,9 +56,9 @@ async def _before(
 ) -> ApproachReport:
     """Go to the standoff; while another robot stands there, let it leave and try again."""
     missed = ApproachCode.NAV_VERIFY_OVERRIDE if report.success else ApproachCode.NAV_TARGET_NOT_VISIBLE
-    candidates = Candidates()
+    memory = SearchMemory()
     while True:
-        ended = await _attempt(check, target, missed, candidates)
+        ended = await _attempt(check, target, missed, memory)
         if ended.success or not (because := await obstructed(check, target)):
             return _told(ended, came)
 
@@ -72,26 +72,24 @@ async def _before(
             return _failed(ApproachCode.NAV_DRIVE_FAILED, f"{came.note}; before: {ended.reason}")
 
 
-async def _attempt(
-    check: RequestContext, target: Target, missed: ApproachCode, candidates: Candidates
-) -> ApproachReport:
-    sight = await look(check, target, candidates=candidates)
+async def _attempt(check: RequestContext, target: Target, missed: ApproachCode, memory: SearchMemory) -> ApproachReport:
+    sight = await look(check, target, memory=memory)
     if sight is None and await is_in_hand(check, target):
         fault = f"'{target.name}' is in the gripper; it was not looked for elsewhere"
         return _failed(ApproachCode.NAV_TARGET_NOT_VISIBLE, fault, CheckResult.PASS)
-    sight = sight or await find(check, target, candidates)
+    sight = sight or await find(check, target, memory)
     if sight is None:
         return _failed(
             missed,
-            f"'{target.name}' was not seen in {target.area.name}, all around and from its places",
+            f"'{target.name}' was not seen in {target.area.name}, all around, from its places and over its floor",
             CheckResult.PASS,
         )
     standing = await stand_before(check, target, sight)
-    if standing.sight is None and (nearer := await visit(check, target, candidates)):
+    if standing.sight is None and (nearer := await visit(check, target, memory)):
         # What was seen from afar was something else, or cannot be seen from near: look from the area's places.
         standing = await stand_before(check, target, nearer)
         others = replace(target, mistaken=(sight.centre, nearer.centre))
-        if standing.sight is None and (other := await visit(check, others, candidates)):
+        if standing.sight is None and (other := await visit(check, others, memory)):
             standing = await stand_before(check, others, other)
     if standing.sight is None:
         return _failed(missed, f"'{target.name}': {standing.note}", CheckResult.PASS)

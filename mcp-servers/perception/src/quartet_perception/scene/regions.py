@@ -34,10 +34,12 @@ _ABOVE_TIP_M, _BELOW_TIP_M = 0.08, 0.12
 _BLOB_MARGIN_M = 0.03
 _BRIDGE_PX, _BRIDGE_M = 6, 0.02
 """A pixel without depth joins pixels of its colour up to so far away [pixels], whose depths differ by no more [m]."""
-_LOW_M, _FOOT_RANGE_M = 0.04, 1.7
-"""Height of a thing up to which the tolerance of a plane takes much of it, and its greatest distance [m]."""
-_FOOT_M, _FOOT_HEIGHT_M, _MOST_FOOT = 0.1, 0.03, 2.5
-"""How far that may lie beside the rest, and off the plane [m], and how large it may be, relative to the rest."""
+_LOW_M, _FOOT_RANGE_M = 0.04, 1.9
+"""Height up to which the tolerance of a plane takes much of a thing, and up to what distance that is mended [m]."""
+_FOOT_M, _MOST_FOOT = 0.1, 2.5
+"""How far beside what is seen of a low thing its other pixels are looked for [m], and how many, relative to it."""
+_MOST_ALIKE = 0.1
+"""Share of the plane around it that may have its colours."""
 _SAME_HEIGHT_M = 0.03
 """A plane is a surface of the site when their heights differ by less [m]."""
 
@@ -144,15 +146,15 @@ def blobs_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob]:
 
 
 def _with_foot(picture: PreparedView, member: Mask, blob: Blob) -> Blob:
-    """Return a region of a low thing with the pixels of its colours that the plane under it has taken.
+    """Return the region of a low thing with those of its pixels that the tolerance of the plane under it has taken.
 
-    What is 3 cm high, as a banana, shows as little as half of itself above the tolerance of a plane where depth is
-    noisy. Not where the plane itself has that colour.
+    Of a banana, 3 cm high, as little as half shows above the tolerance where depth is noisy. The region stays as it is
+    where the plane has that colour, too.
 
     member: HxW pixels of these colours.
     """
-    rises, low_m = float(blob.high[2]) - blob.support, _LOW_M + 2.5 * depth_noise(blob.range_m)
-    if blob.held or blob.range_m > _FOOT_RANGE_M or not 0.0 < rises < low_m:
+    low_m = _LOW_M + 2.5 * depth_noise(blob.range_m)
+    if blob.held or blob.range_m > _FOOT_RANGE_M or not 0.0 < float(blob.high[2]) - blob.support < low_m:
         return blob
     around = int(np.ceil(_FOOT_M * blob.focal / blob.range_m))
     rows, columns = blob.box
@@ -162,20 +164,23 @@ def _with_foot(picture: PreparedView, member: Mask, blob: Blob) -> Blob:
     )
     own = np.zeros(picture.view.shape, dtype=bool)
     own[blob.box] = blob.inner
-    solid = (member & picture.solidity)[window]
-    low = (member & picture.view.valid)[window] & ~solid
-    low &= np.abs(picture.view.points[..., 2][window] - blob.support) < _FOOT_HEIGHT_M
+    plane = picture.supports.mask[window]
+    solid, low = (member & picture.solidity)[window], member[window] & plane
     labels, _ = ndimage.label(solid | low)
     whole = np.isin(labels, np.unique(labels[own[window]]))
-    foot = int((whole & low).sum())
+    foot, beside = int((whole & low).sum()), plane & ~whole
     # What goes on beyond the window is of the plane, or of something larger.
     goes_on = whole[0].any() or whole[-1].any() or whole[:, 0].any() or whole[:, -1].any()
     if foot == 0 or foot > _MOST_FOOT * int((whole & solid).sum()) or goes_on:
         return blob
+    if float(low[beside].sum()) > _MOST_ALIKE * float(beside.sum()):
+        return blob
     grown = np.zeros(picture.view.shape, dtype=np.int32)
     grown[window] = whole
     (box,) = ndimage.find_objects(grown)
-    return _blob(picture, grown, 1, box)
+    more = _blob(picture, grown, 1, box)
+    same = abs(more.support - blob.support) < _SAME_HEIGHT_M and float(more.high[2]) - more.support < low_m
+    return more if same else blob
 
 
 def _connected(picture: PreparedView, member: Mask) -> tuple[NDArray[np.int32], int]:

@@ -134,7 +134,7 @@ class ColourShapeSegmenter:
         for colours in dict.fromkeys(tuple(t.appearance.colours) for t in wanted):
             targets = [t for t in wanted if tuple(t.appearance.colours) == colours]
             for blob in blobs_of(picture, colours):
-                if float(printed[blob.box][blob.inner].mean()) > _WHOLE:
+                if float(printed[blob.box][blob.inner & picture.solidity[blob.box]].mean()) > _WHOLE:
                     continue
                 explained = self._explain(picture, blob, targets)
                 good = sum(f.quality.pixels for f in explained if f.agreement >= ACCEPT)

@@ -255,8 +255,9 @@ class Carrier:
                     # Where the thing may have been let go already, only the same place may look for it.
                     yield from self._stand_again(job, "other_side", result, may_be_refused=True)
                 case "PLACE_SEG_MISSED":
-                    # From another side there may be room that this one does not show.
-                    yield from self._stand_again(job, "other_side", result)
+                    # From another side of a surface there may be room that this one does not show.
+                    stand = "other_side" if job.next_action == "surface_place" else None
+                    yield from self._stand_again(job, stand, result)
                 case "PLACE_REACH_EXCEEDED":
                     yield from self._stand_again(job, "nearer", result)
                 case "UNKNOWN" if not _stopped(result):
@@ -275,13 +276,16 @@ class Carrier:
             raise StageFailedError("approach", result)
 
     def _stand_again(
-        self, job: Job, stand: str, failed: Result, *, may_be_refused: bool = False
+        self, job: Job, stand: str | None, failed: Result, *, may_be_refused: bool = False
     ) -> Generator[Turn, Result, None]:
-        """Stand otherwise before the target, where a place has `failed`: that is why the job ends, if it ends here."""
+        """Stand before the target again, after a place has `failed`; if this approach fails, the place is the reason.
+
+        Not where the robot was withdrawn, or where it is not known how the approach ended.
+        """
         try:
             yield from self._stand_at_target(job, stand, may_be_refused=may_be_refused)
         except StageFailedError as ended:
-            if _stopped(ended.result):
+            if _stopped(ended.result) or ended.result.code in {"UNKNOWN", *_NO_SENSE}:
                 raise
             raise StageFailedError("place", failed) from ended
 
