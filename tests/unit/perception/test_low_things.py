@@ -7,7 +7,7 @@ import pytest
 
 from quartet_perception.catalogue import Catalogue, CatalogueEntry
 from quartet_perception.scene.fit_quality import lost_in_noise
-from quartet_perception.scene.regions import prepare
+from quartet_perception.scene.regions import blobs_of, prepare
 from quartet_perception.segmenters.colour_shape import ColourShapeSegmenter
 from quartet_site.site import Appearance, Part
 
@@ -148,3 +148,12 @@ def test_what_is_lost_in_noise_is_not_seen(new_scene, monkeypatch, free):
     block = Appearance(colours=["green"], shape="box", size_m=(0.05, 0.05, 0.05))
     segmenter = ColourShapeSegmenter(Catalogue([CatalogueEntry("block", "object", block)]))
     assert bool(segmenter.segment(view, ["block"])) == free
+
+
+@pytest.mark.parametrize("beside", [(0.05, 0.05), (0.4, 0.4)])
+def test_a_mat_of_its_colour_is_no_part_of_a_low_thing(new_scene, beside):
+    """The plane takes the foot of a block, and all of the mat that it stands beside or on."""
+    scene = new_scene().box((0.9, 0.0, 0.0165), (0.033, 0.033, 0.033), GREEN)
+    scene.box((0.9 + 0.0165 + beside[0] / 2, 0.0, 0.001), (*beside, 0.002), GREEN)
+    block = max(blobs_of(prepare(scene.view(noise=0.003), [0.0]), ("green",)), key=lambda blob: blob.pixels)
+    assert float((block.high - block.low)[:2].max()) < 0.06

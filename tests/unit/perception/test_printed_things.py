@@ -121,7 +121,7 @@ def test_what_is_low_is_found_where_depth_is_noisy(new_scene):
     ]
     found = [len(segmenter.segment(view, ["yellow banana"])) for view in views]
     assert max(found) == 1
-    assert sum(found) >= 6
+    assert sum(found) >= 4
 
 
 def test_what_a_top_of_its_colour_hides_is_no_cube(new_scene):

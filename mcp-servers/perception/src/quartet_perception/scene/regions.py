@@ -40,6 +40,8 @@ _FOOT_M, _MOST_FOOT = 0.1, 2.5
 """How far beside what is seen of a low thing its other pixels are looked for [m], and how many, relative to it."""
 _MOST_ALIKE = 0.1
 """Share of the plane around it that may have its colours."""
+_RISES_M, _RISES_PX = 0.004, 5
+"""How far such a pixel rises above the plane [m], by the median of so many around it: those of a mat do not."""
 _SAME_HEIGHT_M = 0.03
 """A plane is a surface of the site when their heights differ by less [m]."""
 
@@ -165,7 +167,11 @@ def _with_foot(picture: PreparedView, member: Mask, blob: Blob) -> Blob:
     own = np.zeros(picture.view.shape, dtype=bool)
     own[blob.box] = blob.inner
     plane = picture.supports.mask[window]
-    solid, low = (member & picture.solidity)[window], member[window] & plane
+    solid, alike = (member & picture.solidity)[window], member[window] & plane
+    if not (plane & ~alike).any():
+        return blob
+    heights = ndimage.median_filter(picture.view.points[..., 2][window], _RISES_PX)
+    low = alike & (heights > float(np.median(heights[plane & ~alike])) + _RISES_M)
     labels, _ = ndimage.label(solid | low)
     whole = np.isin(labels, np.unique(labels[own[window]]))
     foot, beside = int((whole & low).sum()), plane & ~whole
@@ -173,7 +179,7 @@ def _with_foot(picture: PreparedView, member: Mask, blob: Blob) -> Blob:
     goes_on = whole[0].any() or whole[-1].any() or whole[:, 0].any() or whole[:, -1].any()
     if foot == 0 or foot > _MOST_FOOT * int((whole & solid).sum()) or goes_on:
         return blob
-    if float(low[beside].sum()) > _MOST_ALIKE * float(beside.sum()):
+    if float((alike & beside).sum()) > _MOST_ALIKE * float(beside.sum()):
         return blob
     grown = np.zeros(picture.view.shape, dtype=np.int32)
     grown[window] = whole
