@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 import quartet_moveit
-from quartet_moveit.gripper import CLOCK_STANDS_S
 from quartet_robot_link import Robot
 
 
@@ -60,7 +59,7 @@ async def test_fingers_that_settle_while_the_world_stands_still_are_at_rest(move
     Also where its driver has said that they move, which it then says no more of.
     """
     await peer.send({"op": "publish", "topic": "/clock", "msg": {"clock": {"sec": 7, "nanosec": 0}}})
-    await until(lambda: moveit.server.robot.clock.stalled_s > CLOCK_STANDS_S)
+    await until(lambda: moveit.server.robot.clock.stands)
     settling = states(0.15, effort=50.0)
     settling["msg"]["velocity"] = [0.1]
     latched = {"op": "publish", "topic": "/gripper/status", "msg": {"data": status or ""}}

@@ -85,3 +85,23 @@ async def test_null_and_absent_positions_are_left_out(robot, publishing):
     )
     publishing(lambda _: next(messages))
     assert await robot.joint_positions(timeout_s=20) == {first: 1.0, **values}
+
+
+async def test_an_arm_that_was_moving_when_its_world_stood_still_rests(robot, publishing, peer, until):
+    """It shook when the clock of the simulation stopped: no drive might begin, and so the clock never went on."""
+    joints = robot.file.arm.joints
+    publishing(lambda _: {"name": joints, "velocity": [0.5] * len(joints)})
+    assert await robot.wait_arm_at_rest(timeout_s=0.1) is False
+    await peer.send({"op": "publish", "topic": "/clock", "msg": {"clock": {"sec": 7, "nanosec": 0}}})
+    await until(lambda: robot.clock.stands)
+    assert await robot.wait_arm_at_rest(timeout_s=0.1) is True
+
+
+async def test_a_base_that_was_moving_when_its_world_stood_still_stands(robot, peer, until):
+    twist = {"twist": {"linear": {"x": 0.3, "y": 0.0}, "angular": {"z": 0.0}}}
+    message = {"op": "publish", "topic": robot.file.topics.odom, "msg": {"twist": twist}}
+    peer.answer = lambda asked: [message] if (asked["op"], asked.get("topic")) == ("subscribe", "/odom") else []
+    assert await robot.wait_standstill(timeout_s=0.0) is False
+    await peer.send({"op": "publish", "topic": "/clock", "msg": {"clock": {"sec": 7, "nanosec": 0}}})
+    await until(lambda: robot.clock.stands)
+    assert await robot.wait_standstill(timeout_s=0.0) is True

@@ -21,6 +21,10 @@ def duration(value_s: float) -> Message:
     return {"sec": sec, "nanosec": round((value_s - sec) * 1e9) % 1_000_000_000}
 
 
+STANDS_S = 0.5
+"""A simulated clock that stands this long (wall time) will not bring anything new."""
+
+
 class RosClock:
     """The robot's time. It can stand still: a simulation may advance time only while something moves."""
 
@@ -44,6 +48,11 @@ class RosClock:
     def stalled_s(self) -> float:
         """Wall time [s] since ROS time last advanced; 0 where ROS time is wall time."""
         return 0.0 if self._time is None else time.monotonic() - self._advanced_at
+
+    @property
+    def stands(self) -> bool:
+        """Whether this is the clock of a simulation that stands still: nothing moves in it, whatever was told last."""
+        return self.simulated and self.stalled_s > STANDS_S
 
     def close(self) -> None:
         """End the subscription."""

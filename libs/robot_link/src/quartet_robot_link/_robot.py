@@ -224,7 +224,8 @@ class Robot:
     async def wait_standstill(self, *, timeout_s: float = 3.0) -> bool:
         """Return True once /odom shows standstill, False when the base still moves after `timeout_s` (wall time).
 
-        Raises CallTimeoutError when there is no odometry, BridgeUnavailableError.
+        Nothing moves while a simulation stands still, whatever it told last. Raises CallTimeoutError when there is
+        no odometry, BridgeUnavailableError.
         """
         deadline, base = time.monotonic() + timeout_s, self.file.base
         async with self.link.subscribe(
@@ -236,6 +237,8 @@ class Robot:
                 speed = math.hypot(twist["linear"]["x"], twist["linear"]["y"])
                 if speed < base.standstill_m_s and abs(twist["angular"]["z"]) < base.standstill_rad_s:
                     return True
+                if self.clock.stands:
+                    return True
                 if time.monotonic() > deadline:
                     return False
 
@@ -243,6 +246,7 @@ class Robot:
         """Return True once /joint_states shows that no arm joint moves, False when one still does.
 
         `timeout_s` is wall time for the arm to come to rest; its joints may be late by JOINTS_LATE_S in any case.
+        Nothing moves while a simulation stands still, whatever speeds it told last.
         Several drivers may share the topic, and a speed that a message lacks is derived from positions. Raises
         CallTimeoutError, which says what is missing, when the speeds stay unknown, and BridgeUnavailableError.
         """
@@ -258,7 +262,7 @@ class Robot:
                 except CallTimeoutError:
                     late = True
                 found = speeds.of(arm.joints)
-                if found is not None and max(found) <= arm.at_rest_rad_s:
+                if found is not None and (max(found) <= arm.at_rest_rad_s or self.clock.stands):
                     return True
                 known = known or found is not None
                 if late:

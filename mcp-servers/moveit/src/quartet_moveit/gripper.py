@@ -62,8 +62,6 @@ LIGHT_WAIT_S = 0.5
 """Wall time that they may take; of a driver that is slower there are fewer."""
 JOINT_WAIT_S = 2.0
 """Wall time in which the gripper's joint must come."""
-CLOCK_STANDS_S = 0.5
-"""A simulated clock that stands this long (wall time) will not bring anything new."""
 
 
 @dataclass(frozen=True)
@@ -313,8 +311,7 @@ async def read(robot: Robot) -> Reading:
             reading = _reading(
                 robot, message, positions[name], None if latched is None else str(latched.get("data", ""))
             )
-            if robot.clock.simulated and robot.clock.stalled_s > CLOCK_STANDS_S:
-                # Nothing moves in a world that stands still, whatever speeds it has, and whatever its driver said last.
+            if robot.clock.stands:
                 reading = replace(reading, moving=False, status=None if reading.moving else reading.status)
             if reading.moving and time.monotonic() <= deadline:
                 continue
