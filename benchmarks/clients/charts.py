@@ -57,7 +57,8 @@ def _bars(chart: dict[str, Any]) -> Figure:
         else:
             axes.bar_label(drawn, fmt="%.3g", padding=2, fontsize=7)
     axes.set_yticks(range(len(labels)), labels, fontsize=8)
-    axes.invert_yaxis()
+    # Half a bar at either end, however many there are.
+    axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_xlabel(chart["unit"])
     axes.set_title(chart["title"], fontsize=10)
     if len(series) > 1:
