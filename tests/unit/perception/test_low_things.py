@@ -1,5 +1,6 @@
 """Things that are hardly higher than what they lie on: a ring in the colour of its table, the floor of a tray."""
 
+import itertools
 import math
 
 import numpy as np
@@ -156,4 +157,24 @@ def test_a_mat_of_its_colour_is_no_part_of_a_low_thing(new_scene, beside):
     scene = new_scene().box((0.9, 0.0, 0.0165), (0.033, 0.033, 0.033), GREEN)
     scene.box((0.9 + 0.0165 + beside[0] / 2, 0.0, 0.001), (*beside, 0.002), GREEN)
     block = max(blobs_of(prepare(scene.view(noise=0.003), [0.0]), ("green",)), key=lambda blob: blob.pixels)
+    assert float((block.high - block.low)[:2].max()) < 0.06
+
+
+def test_a_low_thing_on_a_floor_with_patches_of_its_colour_takes_none_of_them(new_scene):
+    """Noise raises some of the patches by as much as the foot of the block rises."""
+    scene = new_scene().box((0.9, 0.0, 0.0165), (0.033, 0.033, 0.033), GREEN)
+    for x, y in itertools.product(np.arange(0.78, 1.03, 0.026), np.arange(-0.13, 0.14, 0.026)):
+        scene.box((x, y, 0.0005), (0.017, 0.017, 0.001), GREEN)
+    for seed in range(6):
+        picture = prepare(scene.view(noise=0.005, patches=2.0, seed=seed), [0.0])
+        for blob in blobs_of(picture, ("green",)):
+            assert picture.solidity[blob.box][blob.inner].all()
+
+
+def test_a_low_thing_takes_nothing_of_a_ledge_of_its_colour_that_goes_on(new_scene):
+    """The plane takes a ledge of 1 cm, which rises as the foot of a thing does."""
+    scene = new_scene().box((0.9, 0.0, 0.0165), (0.033, 0.033, 0.033), GREEN)
+    scene.box((0.9, 0.0, 0.005), (0.012, 0.8, 0.01), GREEN)
+    picture = prepare(scene.view(noise=0.001), [0.0])
+    block = max(blobs_of(picture, ("green",)), key=lambda blob: blob.pixels)
     assert float((block.high - block.low)[:2].max()) < 0.06
