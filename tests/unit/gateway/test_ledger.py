@@ -113,6 +113,15 @@ def test_a_file_that_somebody_removes_is_written_anew(kept, tmp_path):
     assert {agent: spent.requests for agent, spent in kept().of_task("a").items()} == {"pick": 1, "place": 1}
 
 
+def test_a_file_that_is_removed_before_the_first_answer_is_written_anew(kept, tmp_path):
+    with contextlib.closing(SpendingLedger(tmp_path)) as ledger:
+        ledger.add("pick", NO_LIMIT, "a", ONE)
+    ledger = kept()
+    (tmp_path / FILE).unlink()
+    ledger.add("place", NO_LIMIT, "a", ONE)
+    assert {agent: spent.requests for agent, spent in kept().of_task("a").items()} == {"pick": 1, "place": 1}
+
+
 def test_another_process_that_writes_holds_nobody_up(kept, tmp_path, caplog):
     ledger = kept()
     ledger.add("pick", NO_LIMIT, "a", ONE)

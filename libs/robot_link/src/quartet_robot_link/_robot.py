@@ -235,9 +235,8 @@ class Robot:
                 message = await subscription.next(max(0.5, deadline - time.monotonic()))
                 twist = message["twist"]["twist"]
                 speed = math.hypot(twist["linear"]["x"], twist["linear"]["y"])
-                if speed < base.standstill_m_s and abs(twist["angular"]["z"]) < base.standstill_rad_s:
-                    return True
-                if self.clock.stands:
+                rests = speed < base.standstill_m_s and abs(twist["angular"]["z"]) < base.standstill_rad_s
+                if rests or self.clock.stands:
                     return True
                 if time.monotonic() > deadline:
                     return False

@@ -136,15 +136,15 @@ async def _look_over(check: RequestContext, target: Target, memory: SearchMemory
     if target.kind != "object":
         return None
     floor = memory.floor_of(target.area, check.robot.base.footprint_radius_m)
-    least_left_s, there = max(LEAST_LEFT_S, check.left_s - FLOOR_S), True
+    least_left_s, arrived = max(LEAST_LEFT_S, check.left_s - FLOOR_S), True
     while memory.floor_looks < FLOOR_LOOKS and check.left_s >= least_left_s:
         here = await check.pose()
         # Where the robot could not turn, it stands too near to something.
-        pose = floor.best_pose(here, turn=there)
+        pose = floor.best_pose(here, turn=arrived)
         if pose is None:
             break
-        there = await _go_to_look(check, memory, floor, here, pose)
-        if not there:
+        arrived = await _go_to_look(check, memory, floor, here, pose)
+        if not arrived:
             continue
         memory.floor_looks += 1
         if sight := await look(check, target, memory=memory):

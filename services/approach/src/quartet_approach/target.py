@@ -122,13 +122,12 @@ class SearchMemory:
     """What a search has to look at from nearer, each place once, and the floor that it has looked at.
 
     Attributes:
-        floor: The floor of the area, once the search looks over it.
-        floor_looks: How many looks were made for that.
-        floor_drives: How many drives were made for that.
+        floor_looks: How many looks at the floor were made.
+        floor_drives: How many drives were made for them.
     """
 
     def __init__(self) -> None:
-        self.floor: Floor | None = None
+        self._floor: Floor | None = None
         self.floor_looks = self.floor_drives = 0
         self._looked_from: list[Pose2D] = []
         self._noted: list[Candidate] = []
@@ -138,15 +137,15 @@ class SearchMemory:
     def looked(self, pose: Pose2D) -> None:
         """Note that the front camera has looked from here (map frame)."""
         self._looked_from.append(pose)
-        if self.floor is not None:
-            self.floor.looked([pose])
+        if self._floor is not None:
+            self._floor.looked([pose])
 
     def floor_of(self, area: Area, robot_radius_m: float) -> Floor:
         """Return the floor of the area, with what was looked at before."""
-        if self.floor is None:
-            self.floor = Floor(list(area.outline), robot_radius_m)
-            self.floor.looked(self._looked_from)
-        return self.floor
+        if self._floor is None:
+            self._floor = Floor(list(area.outline), robot_radius_m)
+            self._floor.looked(self._looked_from)
+        return self._floor
 
     def note(self, candidate: Candidate) -> None:
         """Keep a candidate for a look from nearer, unless one at its place is known already."""

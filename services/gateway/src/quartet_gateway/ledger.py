@@ -177,8 +177,8 @@ class SpendingLedger:
         if self._path is None:
             return
         try:
-            if self._connection is not None and not self._path.exists():
-                # Somebody has removed it: all that is counted here goes to a new one.
+            if not self._path.exists():
+                # All that is counted goes to a new one: somebody may have removed it.
                 self._behind = True
                 self.close()
             if self._connection is None:

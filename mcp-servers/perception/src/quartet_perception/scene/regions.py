@@ -37,11 +37,11 @@ _BRIDGE_PX, _BRIDGE_M = 6, 0.02
 _LOW_M, _FOOT_RANGE_M = 0.04, 1.9
 """Height up to which the tolerance of a plane takes much of a thing, and up to what distance that is mended [m]."""
 _FOOT_M, _MOST_FOOT = 0.1, 2.5
-"""How far beside what is seen of a low thing its other pixels are looked for [m], and how many, relative to it."""
+"""How far beside the rest of a low thing its foot is looked for [m], and its most pixels, relative to the rest."""
 _MOST_ALIKE = 0.1
 """Share of the plane around it that may have its colours."""
 _RISES_M, _RISES_PX = 0.004, 5
-"""How far such a pixel rises above the plane [m], by the median of so many around it: those of a mat do not."""
+"""How far each pixel of a foot rises above the plane [m], by a median filter of this size [pixels]; a mat does not."""
 _SAME_HEIGHT_M = 0.03
 """A plane is a surface of the site when their heights differ by less [m]."""
 
@@ -137,18 +137,19 @@ def blobs_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob]:
         return
     sizes = np.bincount(labels.ravel(), minlength=count + 1)
     boxes = ndimage.find_objects(labels)
-    grown = np.zeros(member.shape, dtype=bool)
+    yielded = np.zeros(member.shape, dtype=bool)
     for label in np.argsort(sizes[1:])[::-1][:_MAX_BLOBS] + 1:
         if sizes[label] < MIN_PIXELS:
             return
         blob = _with_foot(picture, member, _blob(picture, labels, int(label), boxes[label - 1]))
-        if not grown[blob.box][blob.inner].all():
-            grown[blob.box] |= blob.inner
+        # Several regions of one low thing come to be the same.
+        if not yielded[blob.box][blob.inner].all():
+            yielded[blob.box] |= blob.inner
             yield blob
 
 
 def _with_foot(picture: PreparedView, member: Mask, blob: Blob) -> Blob:
-    """Return the region of a low thing with those of its pixels that the tolerance of the plane under it has taken.
+    """Return the region of a low thing with its foot: the pixels that the tolerance of the plane under it has taken.
 
     Of a banana, 3 cm high, as little as half shows above the tolerance where depth is noisy. The region stays as it is
     where the plane has that colour, too.
