@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from containers import uses_of_ndimage
 
 ROOT = Path(__file__).parents[3]
 SERVICES = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
@@ -35,3 +36,9 @@ def test_no_source_of_an_image_imports_what_is_taken_out_of_it(service):
     module, unused = TRIMMED[service]
     for path, name in imported(SOURCES[module]):
         assert not [one for one in unused if f"{name}.".startswith(f"{one}.")], f"{path} imports {name}"
+
+
+def test_each_function_of_scipy_that_perception_calls_is_tried_in_its_image():
+    """Here too, since images are built by few of those who change perception."""
+    assert len(called := uses_of_ndimage.called()) > 5
+    assert called <= uses_of_ndimage.USES.keys()
