@@ -564,12 +564,12 @@ def lost_in_noise(view: View, posed: PosedSolid, member: NDArray[np.uint8]) -> b
 
 def enclosed(view: View, posed: PosedSolid) -> bool:
     """Return whether walls stand around an object on most sides, as a bin's: it may lean on them in any pose."""
-    points = view.points[::2, ::2][view.valid[::2, ::2]]
-    away = points[:, :2] - (posed.x, posed.y)
     low, high = posed.bounds
+    heights = view.heights[::2, ::2]
+    above = view.valid[::2, ::2] & (heights > posed.z + _WALL_M[0]) & (heights < posed.z + _WALL_M[1])
+    away = view.points[::2, ::2][above][:, :2] - (posed.x, posed.y)
     beside = np.hypot(*away.T) > float(np.hypot(*(high - low)[:2])) / 2
-    above = (points[:, 2] > posed.z + _WALL_M[0]) & (points[:, 2] < posed.z + _WALL_M[1])
-    walls = away[beside & above & (np.abs(away) < _WALL_WITHIN_M).all(axis=1)]
+    walls = away[beside & (np.abs(away) < _WALL_WITHIN_M).all(axis=1)]
     sectors = np.floor((np.arctan2(walls[:, 1], walls[:, 0]) + np.pi) / (2 * np.pi) * 8).astype(int) % 8
     return int((np.bincount(sectors, minlength=8) >= _MIN_PIXELS).sum()) >= _MOST_SIDES
 

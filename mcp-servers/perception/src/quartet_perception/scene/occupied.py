@@ -92,7 +92,7 @@ def _taken(view: View, obstacle: Mask, points: Array) -> tuple[Mask, Mask]:
 def _obstacles(view: View, target: PosedSolid, support: float) -> Mask:
     """Return the pixels that show something near the target: not it, nor what it stands on, nor the robot's hand."""
     near = view.valid & (np.abs(view.points[..., :2] - (target.x, target.y)) < AROUND_M + BEHIND_M).all(axis=-1)
-    near &= view.points[..., 2] > support + ABOVE_SUPPORT_M
+    near &= view.heights > support + ABOVE_SUPPORT_M
     where = np.nonzero(near)
     points = view.points[where].astype(np.float64)
     other = np.ones(len(points), dtype=bool)

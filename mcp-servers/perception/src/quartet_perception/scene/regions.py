@@ -108,7 +108,7 @@ def prepare(view: View, heights: Sequence[float], reference: tuple[float, str] |
     gains = _measured_light(view, supports, reference) if reference else None
     index = quantised(view.rgb, white_balance(view.rgb) if gains is None else gains)
     depth = np.where(view.valid, view.depth, np.float32(0))
-    solidity = view.valid & ~supports.mask & (depth < _RANGE_M) & (view.points[..., 2] < 2.0)
+    solidity = view.valid & ~supports.mask & (depth < _RANGE_M) & (view.heights < 2.0)
     jump = 0.012 + 0.012 * depth
     # Beside a pixel without depth there is no edge: dark and glossy things are full of them.
     right = view.valid[:, 1:] & view.valid[:, :-1] & (np.abs(depth[:, 1:] - depth[:, :-1]) > jump[:, 1:])
@@ -171,7 +171,7 @@ def _with_foot(picture: PreparedView, member: Mask, blob: Blob) -> Blob:
     solid, alike = (member & picture.solidity)[window], member[window] & plane
     if not (plane & ~alike).any():
         return blob
-    heights = ndimage.median_filter(picture.view.points[..., 2][window], _RISES_PX)
+    heights = ndimage.median_filter(picture.view.heights[window], _RISES_PX)
     low = alike & (heights > float(np.median(heights[plane & ~alike])) + _RISES_M)
     labels, _ = ndimage.label(solid | low)
     whole = np.isin(labels, np.unique(labels[own[window]]))
@@ -216,20 +216,26 @@ def _connected(picture: PreparedView, member: Mask) -> tuple[NDArray[np.int32], 
     return labels, count
 
 
-def printed_of(picture: PreparedView, colours: tuple[str, ...]) -> Iterator[Blob]:
+def printed_of(picture: PreparedView, colours: tuple[str, ...], near: Mask) -> Iterator[Blob]:
     """Yield regions of some colours with the pixels of others that lie between them on one body, in a row or column.
 
-    A body is what no depth edge divides. What is printed on a thing divides it into regions of its own colour.
+    A body is what no depth edge divides. What is printed on a thing divides it into regions of its own colour. Only
+    regions with at least MIN_PIXELS of the pixels `near` (HxW) are looked for.
     """
+    bodies = [body for body in picture.bodies if int(near[body[1]].sum()) >= MIN_PIXELS]
+    if not bodies:
+        return
     wanted = picture.member(colours) > MEMBER
-    for label, box in picture.bodies:
+    for label, box in bodies:
         inner = picture.body_labels[box] == label
         own = inner & wanted[box]
-        if int(own.sum()) < MIN_PIXELS:
+        if int(own.sum()) < MIN_PIXELS or int((inner & near[box]).sum()) < MIN_PIXELS:
             continue
         filled = inner & (between(own, 0) | between(own, 1))
         pixels = int(filled.sum())
         if pixels < _LEAST_PRINTED or not _PRINTED < float(own.sum()) / pixels < _PLAIN:
+            continue
+        if int((filled & near[box]).sum()) < MIN_PIXELS:
             continue
         labels = np.zeros(picture.view.shape, dtype=np.int32)
         labels[box] = filled

@@ -2,17 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from quartet_perception.scene.view import Mask, View
+from quartet_perception.scene.view import Floats, Mask, View
+
+Planes = tuple[Floats, ...]
+"""x, y and z of the points of a grid, each in an array of its own: numpy goes through those several times as fast."""
 
 _STRIDE = 2
 _STEP = 3
 """Neighbours this many (coarse) pixels apart tell whether a patch is flat."""
 _BIN_M = 0.005
+_APART_M = 0.02
+"""How far the heights of two planes are apart at least."""
 _MAX_RANGE_M = 7.0
 _LARGE_M2 = 0.06
 """Seen area from which a plane counts as furniture rather than as an object's top."""
@@ -58,17 +64,16 @@ class SupportPlanes:
 
 def find_support_planes(view: View, known_heights: Sequence[float] = ()) -> SupportPlanes:
     """Return the planes of a view; at `known_heights` [m] small visible parts already count."""
-    rays = view.rays[::_STRIDE, ::_STRIDE]
+    ahead = [view.ray_part(axis, _STRIDE) for axis in range(3)]
     measured = view.valid[::_STRIDE, ::_STRIDE]
-    depth = _without_specks(np.where(view.valid, view.depth, np.float32(0))[::_STRIDE, ::_STRIDE])
-    points = rays * depth[..., None] + view.origin
-    usable = (depth > 0) & (depth < _MAX_RANGE_M) & (rays[..., 2] < -0.02)
+    depth = _without_specks(np.where(measured, view.depth[::_STRIDE, ::_STRIDE], np.float32(0)))
+    x, y, z = points = tuple(part * depth + at for part, at in zip(ahead, view.origin, strict=True))
+    usable = (depth > 0) & (depth < _MAX_RANGE_M) & (ahead[2] < -0.02)
     flat = usable & _flat(points, depth)
-    steep = np.maximum(-rays[..., 2], 0.03)
-    length = np.sqrt((rays * rays).sum(axis=-1))
+    steep = np.maximum(-ahead[2], 0.03)
+    length = np.sqrt(ahead[0] * ahead[0] + ahead[1] * ahead[1] + ahead[2] * ahead[2])
     area = (_STRIDE * depth) ** 2 / (view.intrinsics.fx * view.intrinsics.fy) * length / steep
-    z = points[..., 2]
-    tolerance = 0.005 + 2.5 * (0.0015 + 0.0015 * depth * depth) * steep / length
+    tolerance = _tolerance(depth, steep / length)
     planes: list[SupportPlane] = []
     on_plane = np.zeros_like(usable)
     for height in _peaks(z[flat], area[flat]):
@@ -79,22 +84,32 @@ def find_support_planes(view: View, known_heights: Sequence[float] = ()) -> Supp
         if found:
             planes += found
             low, high = np.min([p.low for p in found], axis=0), np.max([p.high for p in found], axis=0)
-            near = ((points[..., :2] > low - 0.05) & (points[..., :2] < high + 0.05)).all(axis=-1)
+            near = (x > low[0] - 0.05) & (x < high[0] + 0.05) & (y > low[1] - 0.05) & (y < high[1] + 0.05)
             on_plane |= level & near
-    full_tolerance = np.zeros(view.shape, dtype=np.float32)
-    full_tolerance += 0.005 + 2.5 * (0.0015 + 0.0015 * view.depth * view.depth) * np.maximum(-view.rays[..., 2], 0.03)
-    mask = view.valid & (np.abs(view.points[..., 2]) < full_tolerance)
-    coarse = np.repeat(np.repeat(ndimage.binary_dilation(on_plane), _STRIDE, axis=0), _STRIDE, axis=1)
-    coarse = coarse[: view.shape[0], : view.shape[1]]
+    grown = ndimage.binary_dilation(on_plane)
     heights = np.full(on_plane.shape, np.inf, dtype=np.float32)
     for plane in planes:
-        heights[ndimage.binary_dilation(on_plane) & (np.abs(z - plane.z) < np.abs(z - heights))] = plane.z
-    fine = np.repeat(np.repeat(heights, _STRIDE, axis=0), _STRIDE, axis=1)[: view.shape[0], : view.shape[1]]
-    mask |= coarse & view.valid & (np.abs(view.points[..., 2] - fine) < full_tolerance)
-    return SupportPlanes(planes, mask)
+        heights[grown & (np.abs(z - plane.z) < np.abs(z - heights))] = plane.z
+    tolerance = _tolerance(view.depth, np.maximum(-view.ray_part(2), 0.03))
+    mask = np.abs(view.heights) < tolerance
+    mask |= _finer(grown, view.shape) & (np.abs(view.heights - _finer(heights, view.shape)) < tolerance)
+    return SupportPlanes(planes, mask & view.valid)
 
 
-def _without_specks(depth: NDArray[np.float32]) -> NDArray[np.float32]:
+def _tolerance(depth: Floats, steep: Floats) -> Floats:
+    """Return how far from a plane a pixel may be measured that is of it [m].
+
+    steep: sine of the angle between the ray and the plane.
+    """
+    return 0.005 + 2.5 * (0.0015 + 0.0015 * depth * depth) * steep
+
+
+def _finer(coarse: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
+    """Return a coarse grid on the picture's own, which has `shape`."""
+    return np.repeat(np.repeat(coarse, _STRIDE, axis=0), _STRIDE, axis=1)[: shape[0], : shape[1]]
+
+
+def _without_specks(depth: Floats) -> Floats:
     """Return depth [m] whose single pixels without a return have the mean of their neighbours.
 
     A dark or shiny surface loses many pixels of its depth, each by itself; that tears its plane to pieces. Where the
@@ -109,17 +124,16 @@ def _without_specks(depth: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.where(fill, mean, depth).astype(np.float32)
 
 
-def _flat(points: NDArray[np.float32], depth: NDArray[np.float32]) -> Mask:
+def _flat(points: Planes, depth: Floats) -> Mask:
     """Return whether the surface around each pixel is level rather than upright."""
     flat = np.zeros(depth.shape, dtype=bool)
-    step = points[2 * _STEP :, :, :] - points[: -2 * _STEP, :, :]
-    run = np.hypot(step[..., 0], step[..., 1])
+    across, along, up = (part[2 * _STEP :] - part[: -2 * _STEP] for part in points)
     noise = 0.003 + 0.003 * depth[_STEP:-_STEP] ** 2
-    flat[_STEP:-_STEP] = np.abs(step[..., 2]) < 0.25 * run + np.minimum(noise, 0.02)
+    flat[_STEP:-_STEP] = np.abs(up) < 0.25 * np.hypot(across, along) + np.minimum(noise, 0.02)
     return flat
 
 
-def _peaks(z: NDArray[np.float32], area: NDArray[np.float32]) -> list[float]:
+def _peaks(z: Floats, area: Floats) -> list[float]:
     """Return the heights [m] with much level area, largest first, at least 2 cm apart."""
     if len(z) == 0:
         return []
@@ -131,9 +145,12 @@ def _peaks(z: NDArray[np.float32], area: NDArray[np.float32]) -> list[float]:
         if smooth[index] < _FLOOR_M2:
             break
         middle = 0.5 * (edges[index] + edges[index + 1])
+        if any(abs(middle - other) < _APART_M - 1.5 * _BIN_M for other in heights):
+            # Whatever is near it is too close to that one as well.
+            continue
         near = z[np.abs(z - middle) < 1.5 * _BIN_M]
         height = float(np.median(near)) if len(near) else float(middle)
-        if all(abs(height - other) > 0.02 for other in heights):
+        if all(abs(height - other) > _APART_M for other in heights):
             heights.append(height)
     return heights
 
@@ -142,8 +159,8 @@ def _components(
     level: Mask,
     flat: Mask,
     measured: Mask,
-    points: NDArray[np.float32],
-    area: NDArray[np.float32],
+    points: Planes,
+    area: Floats,
     height: float,
     known: Sequence[float],
 ) -> list[SupportPlane]:
@@ -151,24 +168,26 @@ def _components(
 
     What was filled in joins a plane and is part of its area; its mask has only what was `measured`.
     """
-    labels, count = ndimage.label(level & flat, structure=np.ones((3, 3)))
+    on_site = any(abs(height - k) < 0.025 for k in known)
+    least = _FLOOR_M2 if abs(height) < 0.02 else _KNOWN_M2 if on_site else _LARGE_M2
+    core = level & flat
+    if float(area[level if on_site else core].sum()) < least:
+        return []
+    labels, count = ndimage.label(core, structure=np.ones((3, 3)))
     if count == 0:
         return []
-    least = _LARGE_M2
-    if any(abs(height - k) < 0.025 for k in known):
-        least = _KNOWN_M2
+    if on_site:
         # Within _STEP pixels of its upper and lower edges nothing counts as flat, which is much of a small surface.
         grown = ndimage.grey_dilation(labels, size=(2 * _STEP + 1, 1))
         labels = np.where(labels > 0, labels, np.where(level, grown, 0))
-    least = _FLOOR_M2 if abs(height) < 0.02 else least
-    areas = ndimage.sum_labels(area, labels, index=np.arange(1, count + 1))
+    inside = labels > 0
+    areas = np.bincount(labels[inside], weights=area[inside])
     planes = []
-    for index in np.flatnonzero(areas >= least):
-        mask = (labels == index + 1) & measured
+    for index in np.flatnonzero(areas[1:] >= least) + 1:
+        mask = (labels == index) & measured
         if not mask.any():
             continue
-        xy = points[mask][:, :2].astype(np.float64)
-        z = float(np.median(points[mask][:, 2]))
-        low, high = np.percentile(xy, 1, axis=0), np.percentile(xy, 99, axis=0)
-        planes.append(SupportPlane(z, mask, float(areas[index]), low, high))
+        x, y, z = (part[mask] for part in points)
+        low, high = np.percentile(np.stack([x, y], axis=1).astype(np.float64), (1, 99), axis=0)
+        planes.append(SupportPlane(float(np.median(z)), mask, float(areas[index]), low, high))
     return planes

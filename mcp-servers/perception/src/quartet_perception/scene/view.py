@@ -89,15 +89,21 @@ class View:
         """HxW: where there is a plausible depth."""
         return np.isfinite(self.depth) & (self.depth > 0.02) & (self.depth < 20.0)
 
+    def ray_part(self, axis: int, stride: int = 1) -> Floats:
+        """Return HxW of every `stride`th pixel: x (0), y (1) or z (2) of its direction, as in `rays`."""
+        height, width = self.shape
+        k = self.intrinsics
+        u = (np.arange(0, width, stride, dtype=np.float32) - np.float32(k.cx)) / np.float32(k.fx)
+        v = (np.arange(0, height, stride, dtype=np.float32) - np.float32(k.cy)) / np.float32(k.fy)
+        r = self.base_from_camera[axis, :3].astype(np.float32)
+        part = (u * r[0])[None, :] + (v * r[1])[:, None]
+        part += r[2]
+        return part
+
     @cached_property
     def rays(self) -> Floats:
         """HxWx3: direction of each pixel in the base frame, with length 1 along the optical axis."""
-        height, width = self.shape
-        k = self.intrinsics
-        u = (np.arange(width, dtype=np.float32) - np.float32(k.cx)) / np.float32(k.fx)
-        v = (np.arange(height, dtype=np.float32) - np.float32(k.cy)) / np.float32(k.fy)
-        r = self.base_from_camera[:3, :3].astype(np.float32)
-        return np.asarray(u[None, :, None] * r[:, 0] + v[:, None, None] * r[:, 1] + r[:, 2], dtype=np.float32)
+        return np.stack([self.ray_part(axis) for axis in range(3)], axis=-1)
 
     @property
     def origin(self) -> Floats:
@@ -107,8 +113,18 @@ class View:
     @cached_property
     def points(self) -> Floats:
         """HxWx3: the points in the base frame [m]; the camera's own position where there is no depth."""
-        depth = np.where(self.valid, self.depth, np.float32(0.0))
-        return self.rays * depth[..., None] + self.origin
+        return np.stack([*(self._coordinate(axis) for axis in (0, 1)), self.heights], axis=-1)
+
+    @cached_property
+    def heights(self) -> Floats:
+        """HxW: z of the points [m]. One number for each pixel is several times as fast to go through as `points`."""
+        return self._coordinate(2)
+
+    def _coordinate(self, axis: int) -> Floats:
+        part = self.ray_part(axis)
+        part *= np.where(self.valid, self.depth, np.float32(0.0))
+        part += self.origin[axis]
+        return part
 
     def project(self, points: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return pixels (Nx2: u, v) and depths (N) [m] of Nx3 points of the base frame."""

@@ -1,7 +1,8 @@
 """The default segmenter: named objects by colour, shape and metric size."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 
@@ -129,8 +130,11 @@ class ColourShapeSegmenter:
 
     # --- objects and containers -----------------------------------------------------------------------
     def _solids(self, picture: PreparedView, wanted: list[CatalogueEntry]) -> list[SegmentedObject]:
-        fitted = [] if self._stacked else self._printed(picture, wanted)
-        printed = _regions_of(fitted, picture.view)
+        view = picture.view
+        # Some are asked for twice, and it takes longer than all else.
+        from_near = cache(partial(self._from_near, view))
+        fitted = [] if self._stacked else self._printed(picture, wanted, from_near)
+        printed = _regions_of(fitted, view)
         for colours in dict.fromkeys(tuple(t.appearance.colours) for t in wanted):
             targets = [t for t in wanted if tuple(t.appearance.colours) == colours]
             for blob in blobs_of(picture, colours):
@@ -142,13 +146,17 @@ class ColourShapeSegmenter:
                     for piece in pieces_of(picture, blob):
                         explained += self._explain(picture, piece, targets)
                 fitted += explained
-        view = picture.view
         kept = without_overlap(fitted, view.shape, contained=self._stacked)
         names = {(t.kind, t.name) for t in wanted}
         here = [f for f in kept if (f.entry.kind, f.entry.name) in names and _in_its_area(view, f)]
-        return [self._found(view, f) for one in here if (f := self._from_near(view, one)) is not None]
+        return [self._found(view, f) for one in here if (f := from_near(one)) is not None]
 
-    def _printed(self, picture: PreparedView, wanted: list[CatalogueEntry]) -> list[Hypothesis]:
+    def _printed(
+        self,
+        picture: PreparedView,
+        wanted: list[CatalogueEntry],
+        from_near: Callable[[Hypothesis], Hypothesis | None],
+    ) -> list[Hypothesis]:
         """Return the things that something is printed on, where one of the catalogue explains all of a region.
 
         All objects are tried that have a part in colours of `wanted`, since a region of a print may look like another
@@ -161,15 +169,14 @@ class ColourShapeSegmenter:
             alike |= picture.member(colours) > MEMBER
         for colours in dict.fromkeys(tuple(t.appearance.colours) for t in objects):
             targets = [t for t in objects if tuple(t.appearance.colours) == colours]
-            for region in printed_of(picture, colours):
-                here = region.inner & alike[region.box]
+            for region in printed_of(picture, colours, alike):
                 known = _regions_of(found, picture.view)[region.box] & region.inner
-                if int(here.sum()) < MIN_PIXELS or float(known.sum()) > _WHOLE * region.pixels:
+                if float(known.sum()) > _WHOLE * region.pixels:
                     continue
                 explained = self._explain(picture, region, targets)
                 if len(explained) != 1 or explained[0].quality.explained < _WHOLE or explained[0].agreement < _SURE:
                     continue
-                if self._from_near(picture.view, explained[0]) is not None:
+                if from_near(explained[0]) is not None:
                     found += explained
         return found
 

@@ -24,9 +24,9 @@ _COLOUR_COUNTS = 6.0
 """What all of an object's pixels having its colours adds to its merit, for each unit of its size error."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hypothesis:
-    """A catalogue entry at a pose, and how well that explains the picture.
+    """A catalogue entry at a pose, and how well that explains the picture. Equal to itself alone.
 
     support: height of the plane that it stands on, base frame [m]; None when it hangs between the fingers.
     region: HxW pixels that it was fitted to. member: HxW, how much each pixel has its colours, 0 to 255.
