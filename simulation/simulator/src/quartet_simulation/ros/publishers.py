@@ -127,7 +127,8 @@ class Publishers:
         self._world, self._graph, self._post = world, graph, post
         topics = [*arm_topics(), *(base_topics() if drives else ())]
         self._periodic = {item.topic: item for item in topics}
-        self._latched: dict[str, Message] = {}
+        self._status: Message = {}
+        self._status_wall = float("-inf")
         self._revision = -1
         for item in self._periodic.values():
             graph.advertise(item.topic, item.type_name, item.node)
@@ -146,7 +147,7 @@ class Publishers:
         """Publish what is due. Runs in the simulation's thread."""
         now, demand = time.monotonic(), self._graph.demand
         batch: list[tuple[str, Message]] = []
-        self._publish_latched(sim, batch)
+        self._publish_latched(sim, now, batch, at_once=not moving)
         wanted = [item for topic, item in self._periodic.items() if topic in demand]
         for item in wanted:
             since = now - item.published_wall
@@ -164,21 +165,26 @@ class Publishers:
         """Publish the state after a motion. Runs in the simulation's thread."""
         now, demand = time.monotonic(), self._graph.demand
         batch: list[tuple[str, Message]] = []
-        self._publish_latched(sim, batch)
+        self._publish_latched(sim, now, batch, at_once=True)
         for topic, item in self._periodic.items():
             if topic in demand and item.before_results and item.published_at != sim.time:
                 self._build(item, sim, now, batch)
         self._send(batch)
 
-    def _publish_latched(self, sim: ArmSimulation, batch: list[tuple[str, Message]]) -> None:
+    def _publish_latched(
+        self, sim: ArmSimulation, now: float, batch: list[tuple[str, Message]], *, at_once: bool
+    ) -> None:
+        """Add the latched topics that have changed; the gripper's does all the time that the world moves."""
         if self._revision != self._world.revision:
             self._revision = self._world.revision
             batch.append(("/tf_static", messages.tf(sim.time, sim.static_transforms())))
             if isinstance(sim, Simulation):
                 batch.append(("/map", messages.occupancy_grid(sim.time, sim.occupancy_grid())))
-        status = messages.gripper_status(sim.gripper_state())
-        if self._latched.get("/gripper/status") != status:
-            self._latched["/gripper/status"] = status
+        if not at_once and now - self._status_wall < WALL_PERIOD_S:
+            return
+        self._status_wall, status = now, messages.gripper_status(sim.gripper_state())
+        if self._status != status:
+            self._status = status
             batch.append(("/gripper/status", status))
 
     def _build(self, item: Periodic, sim: ArmSimulation, now: float, batch: list[tuple[str, Message]]) -> None:
