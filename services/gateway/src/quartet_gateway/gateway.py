@@ -13,6 +13,7 @@ import httpx
 from opentelemetry.trace import SpanKind
 
 from quartet_gateway import litellm_settings as _litellm
+from quartet_gateway import own_server
 from quartet_gateway.config import AGENTS, AgentModels, GatewayFile
 from quartet_gateway.errors import (
     ContextTooLongError,
@@ -212,10 +213,7 @@ class Gateway:
             parameters = {**model.parameters, **request.passed_on(), **parameters_for(model, conversation)}
             headers: Any = None
             try:
-                with _litellm.without_logging(priced=model.may_be_listed):
-                    response = await self._litellm.acompletion(
-                        messages=messages, timeout=self._file.retries.timeout_s, **parameters
-                    )
+                response = await self._answered(model, messages, parameters)
             except Exception as error:
                 failure: GatewayError = self._wire_error(model, error)
                 if tried >= self._tries(error):
@@ -232,6 +230,14 @@ class Gateway:
                     raise failure
             # Its back-off grows with the retries that were made, of which the first has none before it.
             await asyncio.sleep(self._litellm.utils.calculate_retry_after(0, tried - 1, headers))
+
+    async def _answered(self, model: Model, messages: list[dict[str, Any]], parameters: dict[str, Any]) -> Any:
+        """Return LiteLLM's answer to one request. Raises its exceptions."""
+        timeout_s = self._file.retries.timeout_s
+        if own_server.is_asked_alone(model):
+            return await own_server.ask(messages, timeout_s, parameters)
+        with _litellm.without_logging(priced=model.may_be_listed):
+            return await self._litellm.acompletion(messages=messages, timeout=timeout_s, **parameters)
 
     def _tries(self, error: Exception) -> int:
         """Return how many tries a model has that fails with `error`, an exception of LiteLLM."""
