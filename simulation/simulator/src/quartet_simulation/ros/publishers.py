@@ -19,6 +19,8 @@ WALL_PERIOD_S = 0.02
 """No topic is published more often than this, however fast the world runs."""
 STANDING_PERIOD_S = 0.2
 """Wall time between repetitions while the world stands still."""
+STATUS_PERIOD_S = 0.1
+"""World time between two looks at the gripper, whose status is published when it has changed and before results."""
 STANDING_JOINTS_S = 0.02
 """The same of /joint_states, of which several are read to tell how hard fingers press."""
 
@@ -128,7 +130,8 @@ class Publishers:
         topics = [*arm_topics(), *(base_topics() if drives else ())]
         self._periodic = {item.topic: item for item in topics}
         self._status: Message = {}
-        self._status_wall = float("-inf")
+        self._status_at = float("-inf")
+        """World time of the status [s]."""
         self._revision = -1
         for item in self._periodic.values():
             graph.advertise(item.topic, item.type_name, item.node)
@@ -147,7 +150,7 @@ class Publishers:
         """Publish what is due. Runs in the simulation's thread."""
         now, demand = time.monotonic(), self._graph.demand
         batch: list[tuple[str, Message]] = []
-        self._publish_latched(sim, now, batch, at_once=not moving)
+        self._publish_latched(sim, batch, at_once=not moving)
         wanted = [item for topic, item in self._periodic.items() if topic in demand]
         for item in wanted:
             since = now - item.published_wall
@@ -165,27 +168,24 @@ class Publishers:
         """Publish the state after a motion. Runs in the simulation's thread."""
         now, demand = time.monotonic(), self._graph.demand
         batch: list[tuple[str, Message]] = []
-        self._publish_latched(sim, now, batch, at_once=True)
+        self._publish_latched(sim, batch, at_once=True)
         for topic, item in self._periodic.items():
             if topic in demand and item.before_results and item.published_at != sim.time:
                 self._build(item, sim, now, batch)
         self._send(batch)
 
-    def _publish_latched(
-        self, sim: ArmSimulation, now: float, batch: list[tuple[str, Message]], *, at_once: bool
-    ) -> None:
-        """Add the latched topics that have changed; the gripper's does all the time that the world moves."""
+    def _publish_latched(self, sim: ArmSimulation, batch: list[tuple[str, Message]], *, at_once: bool) -> None:
+        """Add the latched topics that have changed; `at_once`: also when it is too early for the gripper's status."""
         if self._revision != self._world.revision:
             self._revision = self._world.revision
             batch.append(("/tf_static", messages.tf(sim.time, sim.static_transforms())))
             if isinstance(sim, Simulation):
                 batch.append(("/map", messages.occupancy_grid(sim.time, sim.occupancy_grid())))
-        if not at_once and now - self._status_wall < WALL_PERIOD_S:
-            return
-        self._status_wall, status = now, messages.gripper_status(sim.gripper_state())
-        if self._status != status:
-            self._status = status
-            batch.append(("/gripper/status", status))
+        if at_once or not 0 <= sim.time - self._status_at < STATUS_PERIOD_S:
+            self._status_at, status = sim.time, messages.gripper_status(sim.gripper_state())
+            if self._status != status:
+                self._status = status
+                batch.append(("/gripper/status", status))
 
     def _build(self, item: Periodic, sim: ArmSimulation, now: float, batch: list[tuple[str, Message]]) -> None:
         item.fresh = False
