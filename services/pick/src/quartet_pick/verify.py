@@ -181,7 +181,7 @@ async def _other_thing(
         return None
     mine = _in_hand(await check.detect(name, "arm", object_id))
     fits = _fits_hand(wanted, grasp.width_m)
-    if wanted is not None and not fits and not (mine and _may_fit_hand(wanted, grasp.width_m)):
+    if wanted is not None and not fits and not (mine and _may_have_rolled(wanted, grasp.width_m)):
         return _Other(f"the fingers are {_number(grasp.width_m)} m apart, which does not fit '{wanted.name}'")
     if mine:
         check.object_id = mine[0].object_id or object_id
@@ -234,27 +234,26 @@ def _called(thing: CatalogueObject | None) -> str:
 def _fits_hand(thing: CatalogueObject | None, width: float | None) -> bool:
     """Whether the fingers can be `width` [m] apart with the thing between them, whichever side they are across.
 
-    They can where the site file does not tell its size.
+    Its sizes may be off by as much as the site says. They can where it does not tell the size.
     """
     if thing is None or thing.appearance.size_m is None or width is None:
         return True
-    return any(abs(width - size) <= WIDTH_SLACK_M for size in thing.appearance.size_m)
+    # A size that is written a tenth too small is a ninth of what is written away from the true one.
+    off = thing.appearance.size_error / (1 - thing.appearance.size_error)
+    return any(abs(width - size) <= max(WIDTH_SLACK_M, off * size) for size in thing.appearance.size_m)
 
 
-def _may_fit_hand(thing: CatalogueObject, width: float | None) -> bool:
+def _may_have_rolled(thing: CatalogueObject, width: float | None) -> bool:
     """Whether the fingers can be so far apart around a thing that the wrist camera recognises.
 
-    Its sizes may be off by as much as the site says. What is long may have rolled about its length, so that they touch
-    it at two edges: the width is then up to the diagonal of its section.
+    What is long may have rolled about its length, so that they touch it at two edges: the width is then up to the
+    diagonal of its section.
     """
     if thing.appearance.size_m is None or width is None:
         return True
-    error = thing.appearance.size_error
     thin, thick, length = sorted(thing.appearance.size_m)
     rolls = thing.appearance.shape == "box" and length >= LONG * thick
-    if rolls and thick <= width <= math.hypot(thin, thick) + WIDTH_SLACK_M:
-        return True
-    return any(abs(width - size) <= error * size for size in thing.appearance.size_m)
+    return rolls and thick <= width <= math.hypot(thin, thick) + WIDTH_SLACK_M
 
 
 def _height(measured: float | None, wanted: CatalogueObject | None) -> float | None:
