@@ -39,6 +39,6 @@ def test_no_source_of_an_image_imports_what_is_taken_out_of_it(service):
 
 
 def test_each_function_of_scipy_that_perception_calls_is_tried_in_its_image():
-    """Here too, since images are built by few of those who change perception."""
+    """The test of the image itself runs only where images are built."""
     assert len(called := uses_of_ndimage.called()) > 5
     assert called <= uses_of_ndimage.USES.keys()

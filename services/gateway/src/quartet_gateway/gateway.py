@@ -213,7 +213,7 @@ class Gateway:
             parameters = {**model.parameters, **request.passed_on(), **parameters_for(model, conversation)}
             headers: Any = None
             try:
-                response = await self._answered(model, messages, parameters)
+                response = await self._call_model(model, messages, parameters)
             except Exception as error:
                 failure: GatewayError = self._wire_error(model, error)
                 if tried >= self._tries(error):
@@ -231,10 +231,10 @@ class Gateway:
             # Its back-off grows with the retries that were made, of which the first has none before it.
             await asyncio.sleep(self._litellm.utils.calculate_retry_after(0, tried - 1, headers))
 
-    async def _answered(self, model: Model, messages: list[dict[str, Any]], parameters: dict[str, Any]) -> Any:
+    async def _call_model(self, model: Model, messages: list[dict[str, Any]], parameters: dict[str, Any]) -> Any:
         """Return LiteLLM's answer to one request. Raises its exceptions."""
         timeout_s = self._file.retries.timeout_s
-        if own_server.is_asked_alone(model):
+        if own_server.uses_handler(model, parameters):
             return await own_server.ask(messages, timeout_s, parameters)
         with _litellm.without_logging(priced=model.may_be_listed):
             return await self._litellm.acompletion(messages=messages, timeout=timeout_s, **parameters)
@@ -308,8 +308,11 @@ def _headers(error: Exception) -> Any:
 
 def _cannot_connect(error: BaseException | None) -> bool:
     """Return whether no server listened at the address, judged by the causes of `error`."""
-    while error is not None:
+    seen: set[int] = set()
+    # An exception may be raised from itself.
+    while error is not None and id(error) not in seen:
         if isinstance(error, httpx.ConnectError | ConnectionError):
             return True
+        seen.add(id(error))
         error = error.__cause__ or error.__context__
     return False

@@ -345,6 +345,11 @@ class ArmSimulation(ABC):
         self._efforts_read = self.time, number
         return frames.joint_states(self._arm_body, self._calibration, number)
 
+    @property
+    def gripper_target(self) -> float:
+        """Position that the gripper's joint was last told to go to."""
+        return self._gripper.command
+
     def gripper_state(self) -> dict[str, float]:
         """Return width and wanted width [m], effort [N], position and command of its joint, moving (0 or 1)."""
         return frames.gripper_state(self._arm_body, self._gripper.command, self.seed, self._calibration)

@@ -216,26 +216,26 @@ def _connected(picture: PreparedView, member: Mask) -> tuple[NDArray[np.int32], 
     return labels, count
 
 
-def printed_of(picture: PreparedView, colours: tuple[str, ...], near: Mask) -> Iterator[Blob]:
+def printed_of(picture: PreparedView, colours: tuple[str, ...], sought: Mask) -> Iterator[Blob]:
     """Yield regions of some colours with the pixels of others that lie between them on one body, in a row or column.
 
     A body is what no depth edge divides. What is printed on a thing divides it into regions of its own colour. Only
-    regions with at least MIN_PIXELS of the pixels `near` (HxW) are looked for.
+    regions with at least MIN_PIXELS of the pixels `sought` (HxW) are looked for.
     """
-    bodies = [body for body in picture.bodies if int(near[body[1]].sum()) >= MIN_PIXELS]
+    bodies = [body for body in picture.bodies if int(sought[body[1]].sum()) >= MIN_PIXELS]
     if not bodies:
         return
     wanted = picture.member(colours) > MEMBER
     for label, box in bodies:
         inner = picture.body_labels[box] == label
         own = inner & wanted[box]
-        if int(own.sum()) < MIN_PIXELS or int((inner & near[box]).sum()) < MIN_PIXELS:
+        if int(own.sum()) < MIN_PIXELS or int((inner & sought[box]).sum()) < MIN_PIXELS:
             continue
         filled = inner & (between(own, 0) | between(own, 1))
         pixels = int(filled.sum())
         if pixels < _LEAST_PRINTED or not _PRINTED < float(own.sum()) / pixels < _PLAIN:
             continue
-        if int((filled & near[box]).sum()) < MIN_PIXELS:
+        if int((filled & sought[box]).sum()) < MIN_PIXELS:
             continue
         labels = np.zeros(picture.view.shape, dtype=np.int32)
         labels[box] = filled

@@ -10,15 +10,15 @@ from scipy import ndimage
 
 from quartet_perception.scene.view import Floats, Mask, View
 
-Planes = tuple[Floats, ...]
-"""x, y and z of the points of a grid, each in an array of its own: numpy goes through those several times as fast."""
+Coordinates = tuple[Floats, ...]
+"""x, y and z of the points of a grid, each in an array of its own, which numpy processes several times as fast."""
 
 _STRIDE = 2
 _STEP = 3
 """Neighbours this many (coarse) pixels apart tell whether a patch is flat."""
 _BIN_M = 0.005
 _APART_M = 0.02
-"""How far the heights of two planes are apart at least."""
+"""Least distance between the heights of two planes."""
 _MAX_RANGE_M = 7.0
 _LARGE_M2 = 0.06
 """Seen area from which a plane counts as furniture rather than as an object's top."""
@@ -64,15 +64,15 @@ class SupportPlanes:
 
 def find_support_planes(view: View, known_heights: Sequence[float] = ()) -> SupportPlanes:
     """Return the planes of a view; at `known_heights` [m] small visible parts already count."""
-    ahead = [view.ray_part(axis, _STRIDE) for axis in range(3)]
+    rays = [view.ray_component(axis, _STRIDE) for axis in range(3)]
     measured = view.valid[::_STRIDE, ::_STRIDE]
     depth = _without_specks(np.where(measured, view.depth[::_STRIDE, ::_STRIDE], np.float32(0)))
-    x, y, z = points = tuple(part * depth + at for part, at in zip(ahead, view.origin, strict=True))
-    usable = (depth > 0) & (depth < _MAX_RANGE_M) & (ahead[2] < -0.02)
+    x, y, z = points = tuple(part * depth + at for part, at in zip(rays, view.origin, strict=True))
+    usable = (depth > 0) & (depth < _MAX_RANGE_M) & (rays[2] < -0.02)
     flat = usable & _flat(points, depth)
-    steep = np.maximum(-ahead[2], 0.03)
-    length = np.sqrt(ahead[0] * ahead[0] + ahead[1] * ahead[1] + ahead[2] * ahead[2])
-    area = (_STRIDE * depth) ** 2 / (view.intrinsics.fx * view.intrinsics.fy) * length / steep
+    steep: Floats = np.maximum(-rays[2], np.float32(0.03), dtype=np.float32)
+    length: Floats = np.sqrt(rays[0] * rays[0] + rays[1] * rays[1] + rays[2] * rays[2], dtype=np.float32)
+    area: Floats = (_STRIDE * depth) ** 2 / (view.intrinsics.fx * view.intrinsics.fy) * length / steep
     tolerance = _tolerance(depth, steep / length)
     planes: list[SupportPlane] = []
     on_plane = np.zeros_like(usable)
@@ -90,21 +90,22 @@ def find_support_planes(view: View, known_heights: Sequence[float] = ()) -> Supp
     heights = np.full(on_plane.shape, np.inf, dtype=np.float32)
     for plane in planes:
         heights[grown & (np.abs(z - plane.z) < np.abs(z - heights))] = plane.z
-    tolerance = _tolerance(view.depth, np.maximum(-view.ray_part(2), 0.03))
+    tolerance = _tolerance(view.depth, np.maximum(-view.ray_component(2), np.float32(0.03)))
     mask = np.abs(view.heights) < tolerance
-    mask |= _finer(grown, view.shape) & (np.abs(view.heights - _finer(heights, view.shape)) < tolerance)
+    mask |= _upsampled(grown, view.shape) & (np.abs(view.heights - _upsampled(heights, view.shape)) < tolerance)
     return SupportPlanes(planes, mask & view.valid)
 
 
 def _tolerance(depth: Floats, steep: Floats) -> Floats:
-    """Return how far from a plane a pixel may be measured that is of it [m].
+    """Return the largest distance from a plane [m] at which a pixel still counts as a part of it.
 
-    steep: sine of the angle between the ray and the plane.
+    steep: sine of the angle between ray and plane; the picture's own grid takes the ray's z for it, which is as much in
+    the middle of the picture and more at its corners.
     """
     return 0.005 + 2.5 * (0.0015 + 0.0015 * depth * depth) * steep
 
 
-def _finer(coarse: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
+def _upsampled(coarse: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
     """Return a coarse grid on the picture's own, which has `shape`."""
     return np.repeat(np.repeat(coarse, _STRIDE, axis=0), _STRIDE, axis=1)[: shape[0], : shape[1]]
 
@@ -124,7 +125,7 @@ def _without_specks(depth: Floats) -> Floats:
     return np.where(fill, mean, depth).astype(np.float32)
 
 
-def _flat(points: Planes, depth: Floats) -> Mask:
+def _flat(points: Coordinates, depth: Floats) -> Mask:
     """Return whether the surface around each pixel is level rather than upright."""
     flat = np.zeros(depth.shape, dtype=bool)
     across, along, up = (part[2 * _STEP :] - part[: -2 * _STEP] for part in points)
@@ -159,7 +160,7 @@ def _components(
     level: Mask,
     flat: Mask,
     measured: Mask,
-    points: Planes,
+    points: Coordinates,
     area: Floats,
     height: float,
     known: Sequence[float],

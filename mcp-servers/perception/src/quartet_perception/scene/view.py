@@ -89,7 +89,7 @@ class View:
         """HxW: where there is a plausible depth."""
         return np.isfinite(self.depth) & (self.depth > 0.02) & (self.depth < 20.0)
 
-    def ray_part(self, axis: int, stride: int = 1) -> Floats:
+    def ray_component(self, axis: int, stride: int = 1) -> Floats:
         """Return HxW of every `stride`th pixel: x (0), y (1) or z (2) of its direction, as in `rays`."""
         height, width = self.shape
         k = self.intrinsics
@@ -103,7 +103,7 @@ class View:
     @cached_property
     def rays(self) -> Floats:
         """HxWx3: direction of each pixel in the base frame, with length 1 along the optical axis."""
-        return np.stack([self.ray_part(axis) for axis in range(3)], axis=-1)
+        return np.stack([self.ray_component(axis) for axis in range(3)], axis=-1)
 
     @property
     def origin(self) -> Floats:
@@ -117,11 +117,11 @@ class View:
 
     @cached_property
     def heights(self) -> Floats:
-        """HxW: z of the points [m]. One number for each pixel is several times as fast to go through as `points`."""
+        """HxW: z of the points [m], several times as fast to process as `points`."""
         return self._coordinate(2)
 
     def _coordinate(self, axis: int) -> Floats:
-        part = self.ray_part(axis)
+        part = self.ray_component(axis)
         part *= np.where(self.valid, self.depth, np.float32(0.0))
         part += self.origin[axis]
         return part

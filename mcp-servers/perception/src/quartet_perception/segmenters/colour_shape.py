@@ -131,7 +131,7 @@ class ColourShapeSegmenter:
     # --- objects and containers -----------------------------------------------------------------------
     def _solids(self, picture: PreparedView, wanted: list[CatalogueEntry]) -> list[SegmentedObject]:
         view = picture.view
-        # Some are asked for twice, and it takes longer than all else.
+        # A thing with a print is looked at twice, which takes longer than all else.
         from_near = cache(partial(self._from_near, view))
         fitted = [] if self._stacked else self._printed(picture, wanted, from_near)
         printed = _regions_of(fitted, view)

@@ -26,7 +26,7 @@ _COLOUR_COUNTS = 6.0
 
 @dataclass(frozen=True, eq=False)
 class Hypothesis:
-    """A catalogue entry at a pose, and how well that explains the picture. Equal to itself alone.
+    """A catalogue entry at a pose, and how well that explains the picture. Compared by identity.
 
     support: height of the plane that it stands on, base frame [m]; None when it hangs between the fingers.
     region: HxW pixels that it was fitted to. member: HxW, how much each pixel has its colours, 0 to 255.

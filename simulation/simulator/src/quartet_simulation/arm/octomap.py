@@ -147,8 +147,11 @@ class Octomap:
 
 
 def _true_in(grid: np.ndarray) -> np.ndarray:
-    """Return what numpy.argwhere does, in a fifth of its time: most eights of voxels are free."""
+    """Return what numpy.argwhere does, in a fifth of its time: most groups of eight voxels are free.
+
+    grid: contiguous, of a size that eight divides.
+    """
     flat = grid.ravel()
-    eights = np.flatnonzero(flat.view(np.uint64))
-    found = (eights[:, None] * 8 + np.arange(8)).ravel()
+    groups = np.flatnonzero(flat.view(np.uint64))
+    found = (groups[:, None] * 8 + np.arange(8)).ravel()
     return np.stack(np.unravel_index(found[flat[found]], grid.shape), axis=1)

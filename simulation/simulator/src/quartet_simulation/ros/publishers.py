@@ -19,10 +19,11 @@ WALL_PERIOD_S = 0.02
 """No topic is published more often than this, however fast the world runs."""
 STANDING_PERIOD_S = 0.2
 """Wall time between repetitions while the world stands still."""
-STATUS_PERIOD_S = 0.1
-"""World time between two looks at the gripper, whose status is published when it has changed and before results."""
 STANDING_JOINTS_S = 0.02
 """The same of /joint_states, of which several are read to tell how hard fingers press."""
+STATUS_PERIOD_S = 0.1
+"""World time between two looks at the gripper, whose status is published when it has changed. It is looked at earlier
+before a result, at rest, and when the fingers are told to move or the world was changed."""
 
 
 @dataclass
@@ -130,8 +131,8 @@ class Publishers:
         topics = [*arm_topics(), *(base_topics() if drives else ())]
         self._periodic = {item.topic: item for item in topics}
         self._status: Message = {}
-        self._status_at = float("-inf")
-        """World time of the status [s]."""
+        self._status_at, self._status_of = float("-inf"), float("nan")
+        """World time of the status [s], and the position that the fingers had been told to go to."""
         self._revision = -1
         for item in self._periodic.values():
             graph.advertise(item.topic, item.type_name, item.node)
@@ -177,12 +178,13 @@ class Publishers:
     def _publish_latched(self, sim: ArmSimulation, batch: list[tuple[str, Message]], *, at_once: bool) -> None:
         """Add the latched topics that have changed; `at_once`: also when it is too early for the gripper's status."""
         if self._revision != self._world.revision:
-            self._revision = self._world.revision
+            self._revision, at_once = self._world.revision, True
             batch.append(("/tf_static", messages.tf(sim.time, sim.static_transforms())))
             if isinstance(sim, Simulation):
                 batch.append(("/map", messages.occupancy_grid(sim.time, sim.occupancy_grid())))
-        if at_once or not 0 <= sim.time - self._status_at < STATUS_PERIOD_S:
-            self._status_at, status = sim.time, messages.gripper_status(sim.gripper_state())
+        told = sim.gripper_target
+        if at_once or told != self._status_of or not 0 <= sim.time - self._status_at < STATUS_PERIOD_S:
+            self._status_at, self._status_of, status = sim.time, told, messages.gripper_status(sim.gripper_state())
             if self._status != status:
                 self._status = status
                 batch.append(("/gripper/status", status))
