@@ -254,6 +254,8 @@ class Hand(RequestContext):
         (0.15, False, 0.2, "NONE"),
         (0.24, False, 0.2, "NONE"),
         (0.26, False, 0.2, "PICK_WRONG_OBJECT"),
+        (-0.15, False, 0.2, "NONE"),
+        (-0.18, False, 0.2, "PICK_WRONG_OBJECT"),
     ],
 )
 async def test_it_is_another_object_if_its_size_is_off_by_more_than_the_site_says(off, seen, size_error, code):

@@ -238,9 +238,11 @@ def _fits_hand(thing: CatalogueObject | None, width: float | None) -> bool:
     """
     if thing is None or thing.appearance.size_m is None or width is None:
         return True
-    # A size that is written a tenth too small is a ninth of what is written away from the true one.
-    off = thing.appearance.size_error / (1 - thing.appearance.size_error)
-    return any(abs(width - size) <= max(WIDTH_SLACK_M, off * size) for size in thing.appearance.size_m)
+    error = thing.appearance.size_error
+    return any(
+        abs(width - size) <= WIDTH_SLACK_M or size / (1 + error) <= width <= size / (1 - error)
+        for size in thing.appearance.size_m
+    )
 
 
 def _may_have_rolled(thing: CatalogueObject, width: float | None) -> bool:

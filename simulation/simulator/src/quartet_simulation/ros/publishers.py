@@ -131,8 +131,10 @@ class Publishers:
         topics = [*arm_topics(), *(base_topics() if drives else ())]
         self._periodic = {item.topic: item for item in topics}
         self._status: Message = {}
-        self._status_at, self._status_of = float("-inf"), float("nan")
-        """World time of the status [s], and the position that the fingers had been told to go to."""
+        self._status_at = float("-inf")
+        """World time of the last look at the gripper [s]."""
+        self._target = float("nan")
+        """Position that the fingers had been told to go to at that look."""
         self._revision = -1
         for item in self._periodic.values():
             graph.advertise(item.topic, item.type_name, item.node)
@@ -182,9 +184,10 @@ class Publishers:
             batch.append(("/tf_static", messages.tf(sim.time, sim.static_transforms())))
             if isinstance(sim, Simulation):
                 batch.append(("/map", messages.occupancy_grid(sim.time, sim.occupancy_grid())))
-        told = sim.gripper_target
-        if at_once or told != self._status_of or not 0 <= sim.time - self._status_at < STATUS_PERIOD_S:
-            self._status_at, self._status_of, status = sim.time, told, messages.gripper_status(sim.gripper_state())
+        target = sim.gripper_target
+        if at_once or target != self._target or not 0 <= sim.time - self._status_at < STATUS_PERIOD_S:
+            self._status_at, self._target = sim.time, target
+            status = messages.gripper_status(sim.gripper_state())
             if self._status != status:
                 self._status = status
                 batch.append(("/gripper/status", status))
