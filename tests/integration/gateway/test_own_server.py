@@ -210,6 +210,7 @@ def model_of(**entry: Any) -> models.Model:
         ({"model": "hosted_vllm/double"}, True),
         ({"model": "hosted_vllm/double", "price": {"prompt": 1, "completion": 2}}, True),
         ({"model": "hosted_vllm/double", "prompt_caching": "on"}, False),
+        ({"model": "hosted_vllm/gpt-4o-mini"}, False),
         ({"model": "openai/double"}, False),
         ({"model": "openai/gpt-4o-mini"}, False),
         ({"model": "lm_studio/double"}, False),

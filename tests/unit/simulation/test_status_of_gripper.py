@@ -40,6 +40,10 @@ def driver():
     )
 
 
+BEFORE_THE_NEXT_S = STATUS_PERIOD_S / 2
+"""World time from the start at which the first look was and the next one is not due yet."""
+
+
 def moved(driver, sim, seconds):
     """Let the world move for a time, in steps of 20 ms."""
     for _ in range(round(seconds / 0.02)):
@@ -57,7 +61,7 @@ def test_it_looks_once_a_period_while_the_world_moves(driver):
 
 def test_it_looks_at_once_when_the_fingers_are_told_to_move(driver):
     sim = Sim()
-    moved(driver, sim, STATUS_PERIOD_S)
+    moved(driver, sim, BEFORE_THE_NEXT_S)
     sim.gripper_target, sim.moving = 0.7, 1.0
     moved(driver, sim, 0.02)
     assert driver.told() == ["open", "moving"]
@@ -65,7 +69,7 @@ def test_it_looks_at_once_when_the_fingers_are_told_to_move(driver):
 
 def test_it_looks_at_once_when_the_world_was_changed(driver):
     sim = Sim()
-    moved(driver, sim, STATUS_PERIOD_S)
+    moved(driver, sim, BEFORE_THE_NEXT_S)
     driver.world.revision, sim.moving = 1, 1.0
     moved(driver, sim, 0.02)
     assert driver.told() == ["open", "moving"]
@@ -74,7 +78,7 @@ def test_it_looks_at_once_when_the_world_was_changed(driver):
 @pytest.mark.parametrize("ends", ["result", "rest", "new episode"])
 def test_the_last_status_is_that_of_the_end(driver, ends):
     sim = Sim(moving=1.0)
-    moved(driver, sim, STATUS_PERIOD_S)
+    moved(driver, sim, BEFORE_THE_NEXT_S)
     sim.moving = 0.0
     sim.time = 0.0 if ends == "new episode" else sim.time + 0.02
     if ends == "result":
