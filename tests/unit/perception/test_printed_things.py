@@ -5,6 +5,7 @@ import pytest
 
 from quartet_perception.catalogue import Catalogue, CatalogueEntry
 from quartet_perception.scene.outline import smallest_rectangle
+from quartet_perception.scene.regions import prepare, printed_of
 from quartet_perception.scene.solids import solids_of
 from quartet_perception.segmenters.colour_shape import ColourShapeSegmenter
 from quartet_site.site import Appearance, Part
@@ -55,6 +56,17 @@ def test_a_can_with_a_band_is_one_thing(new_scene, seed):
     (found,) = segmenter_of(SOUP, CUP, TIN, APPLE).segment(view, ["yellow soup can", "yellow cup", "yellow tin"])
     assert found.label == "yellow soup can"
     assert np.hypot(found.solid.x - x, found.solid.y - y) < 0.006
+
+
+@pytest.mark.parametrize(("above", "below", "found"), [(0.03, 0.07, 1), (0.0, 0.1, 1), (0.125, 0.14, 0), (0.2, 0.3, 0)])
+def test_prints_are_looked_for_where_something_is_sought(new_scene, above, below, found):
+    """The lid, 0.10 to 0.14 m high, is on the same body, and no part of what the yellow ends enclose."""
+    scene = put_soup(new_scene().table(0.6, TABLE), 0.85, 0.05)
+    scene.cylinder((0.85, 0.05, TABLE + 0.12), 0.068, 0.04, BLUE)
+    picture = prepare(scene.view(noise=0.002), [TABLE])
+    heights = picture.view.heights - TABLE
+    sought = picture.solidity & (heights > above) & (heights < below)
+    assert len(list(printed_of(picture, ("yellow",), sought))) == found
 
 
 @pytest.mark.parametrize("wanted", ["yellow tin", "yellow cup", "red apple"])
