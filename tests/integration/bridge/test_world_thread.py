@@ -76,6 +76,24 @@ async def test_a_goal_cancelled_before_it_starts_ends_canceled(world: World) -> 
     assert (await running.done).status == "CANCELED"
 
 
+async def test_only_a_world_that_moves_without_a_goal_follows_the_wall_clock(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a goal the world stands, so that nothing is waited for before the next one may begin."""
+    paced = list[bool]()
+    pace = world._engine._pace
+    monkeypatch.setattr(
+        world._engine, "_pace", lambda sim, due, chunk: (paced.append(world.needs_time(sim)), pace(sim, due, chunk))[1]
+    )
+    assert (await world.run_goal(lambda sim: sim.spin(0.1)).done).status == "SUCCEEDED"
+    await world.call(lambda sim: None)
+    assert not paced
+    world.command_velocity(0.1, 0.0, 0.0)
+    while not paced:
+        await world.call(lambda sim: None)
+    assert all(paced)
+
+
 async def test_an_unknown_world_is_told_to_who_starts_it() -> None:
     world = World(lambda: Simulation("castle", 0))
     with pytest.raises(UnknownNameError, match="castle"):

@@ -146,6 +146,7 @@ class Simulation(ArmSimulation):
         self._base_checks = CollisionWorld(self.arm, self._planning_model, "base", prefix)
         self._mounts, self._known = CameraMounts(self._physics), BodyState(self._physics)
         self._mounted = frames.static(self._physics)
+        self._front_at: np.ndarray | None = None
         held, rays = self._physics.held_object, DepthRays(self._physics, host._level.depth)
         calibration = host._level.calibration
         local = LocalCostmap(
@@ -186,7 +187,9 @@ class Simulation(ArmSimulation):
 
     def _front_camera(self) -> np.ndarray:
         """Return the optical frame of the front camera in base_footprint, as the robot knows it, 4x4."""
-        return FrameTree(self.static_transforms()).between(self.arm.base, OPTICAL["front"])
+        if self._front_at is None:
+            self._front_at = FrameTree(self.static_transforms()).between(self.arm.base, OPTICAL["front"])
+        return self._front_at
 
     def reset(self, world: str | None = None, seed: int = 0, scenario: str | None = None) -> None:
         """Begin a new episode for all robots.
@@ -237,6 +240,7 @@ class Simulation(ArmSimulation):
             exact(joints) if level is None else draw_calibration(level, self.seed + self._physics.number, joints)
         )
         self._mounts.shift(self._calibration)
+        self._front_at = None
         self._localise()
         self._gripper.reset(self._host._episode.gripper_position if self._host is self else self.hand.open_position)
         self._arm.reset(self._calibration.joints)

@@ -112,7 +112,7 @@ class Navigate:
                 return None
             self._recover(driver, now, pose)
             return 0.0, 0.0, 0.0
-        return self._steer(driver, pose, gap, turn)
+        return self._steer(driver, pose, gap, turn, remaining)
 
     def _recover(self, driver: BaseDriver, now: float, pose: Pose) -> None:
         """Begin the next recovery: back up, align with the way, back up farther, align again."""
@@ -183,10 +183,9 @@ class Navigate:
             return False
         return True
 
-    def _steer(self, driver: BaseDriver, pose: Pose, gap: float, turn: float) -> Twist:
+    def _steer(self, driver: BaseDriver, pose: Pose, gap: float, turn: float, remaining: float) -> Twist:
         assert self._path is not None
         ahead = min(self._index + max(1, round(LOOK_AHEAD / 0.05)), len(self._path) - 1)
-        remaining = self._remaining(pose)
         point = self._path[ahead] if remaining > LOOK_AHEAD else np.array(self._target[:2])
         bearing = math.atan2(point[1] - pose[1], point[0] - pose[0])
         heading_error = turn if remaining < FACE_GOAL_WITHIN else wrap(bearing - pose[2])

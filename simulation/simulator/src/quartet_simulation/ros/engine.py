@@ -160,7 +160,7 @@ class Engine:
             at_work = any(world.working or sim.time < world.tail_until for world in self.worlds)
             if self._thinking():
                 due = self._pace(sim, due, CHUNK_S / max(self._share, LEAST_SHARE))
-            elif self.realtime or not at_work:
+            elif self.realtime or (not at_work and any(world.needs_time(robot) for world, robot in worlds)):
                 due = self._pace(sim, due, CHUNK_S)
             else:
                 due = time.monotonic()
