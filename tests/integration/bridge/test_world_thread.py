@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.errors import InvalidCommandError, StoppedError, UnknownNameError
 from quartet_simulation.ros.engine import Engine
 from quartet_simulation.ros.world import World
@@ -76,22 +77,33 @@ async def test_a_goal_cancelled_before_it_starts_ends_canceled(world: World) -> 
     assert (await running.done).status == "CANCELED"
 
 
-async def test_only_a_world_that_moves_without_a_goal_follows_the_wall_clock(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class _Paced(Engine):
+    """Engine that notes whether the world needed time when it was let follow the wall clock."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: Simulation("studio", 0, sensors="clean"))
+        self.needed = list[bool]()
+
+    def _pace(self, sim: ArmSimulation, due: float, chunk_s: float) -> float:
+        self.needed.append(any(world.needs_time(sim) for world in self.worlds))
+        return super()._pace(sim, due, chunk_s)
+
+
+async def test_only_a_world_that_moves_without_a_goal_follows_the_wall_clock() -> None:
     """After a goal the world stands, so that nothing is waited for before the next one may begin."""
-    paced = list[bool]()
-    pace = world._engine._pace
-    monkeypatch.setattr(
-        world._engine, "_pace", lambda sim, due, chunk: (paced.append(world.needs_time(sim)), pace(sim, due, chunk))[1]
-    )
-    assert (await world.run_goal(lambda sim: sim.spin(0.1)).done).status == "SUCCEEDED"
-    await world.call(lambda sim: None)
-    assert not paced
-    world.command_velocity(0.1, 0.0, 0.0)
-    while not paced:
+    engine = _Paced()
+    world = World(lambda: Simulation("studio", 0), engine=engine)
+    await engine.start()
+    try:
+        assert (await world.run_goal(lambda sim: sim.spin(0.1)).done).status == "SUCCEEDED"
         await world.call(lambda sim: None)
-    assert all(paced)
+        assert not engine.needed
+        world.command_velocity(0.1, 0.0, 0.0)
+        while not engine.needed:
+            await world.call(lambda sim: None)
+        assert all(engine.needed)
+    finally:
+        await engine.close()
 
 
 async def test_an_unknown_world_is_told_to_who_starts_it() -> None:
