@@ -191,6 +191,8 @@ class World:
         """How many of the next pictures of the front camera do not show a thing, by name."""
         self.in_hand = ""
         """What the wrist camera shows between the fingers; "": nothing that it knows."""
+        self.standing_m: float | None = None
+        """How high something stands where something was let go; None: no camera shows the spot."""
         self.nameless: set[str] = set()
         """Names that perception cannot look for."""
         self.servers = {name: FastMCP(name) for name in ("nav2", "moveit", "perception")}
@@ -200,7 +202,7 @@ class World:
 
     def add_cameras(self, mcp: FastMCP) -> None:
         """Add the tools that look for things."""
-        for tool in (self.detect_objects, self.get_topdown_placing_pose, self.last_seen):
+        for tool in (self.detect_objects, self.get_topdown_placing_pose, self.last_seen, self.measure_spot):
             mcp.tool(tool)
 
     def app(self, motion: Mapping[str, MotionServer], more: Sequence[Mount] = ()) -> Starlette:
@@ -286,6 +288,13 @@ class World:
     ) -> dict[str, Any]:
         """Nothing: no free space."""
         return {**DONE, "ok": False, "error_code": "NO_FREE_SPACE"}
+
+    async def measure_spot(self, position_base: tuple[float, float, float], camera: str = "front") -> dict[str, Any]:
+        """What stands where the object was let go."""
+        assert camera == "front", "the orchestrator moves no arm"
+        if self.standing_m is None or self.released is None or position_base[:2] != self.released[:2]:
+            return {**DONE, "ok": False, "error_code": "TOO_FEW_POINTS", "message": "out of view"}
+        return {**DONE, "surface_height_m": position_base[2], "standing_m": self.standing_m, "age_s": 0.0}
 
     async def last_seen(self, names: list[str]) -> dict[str, Any]:
         """What perception remembers."""

@@ -183,6 +183,37 @@ async def test_a_thing_in_a_bin_that_nobody_looked_into_confirms_only_what_was_l
     assert any(why in r.get("reason", "") for r in model.results()), [r.get("reason") for r in model.results()]
 
 
+@pytest.mark.parametrize(
+    ("standing_m", "released", "why"),
+    [
+        (0.05, (0.9, 0.1, 0.8), ""),
+        (0.0, (0.9, 0.1, 0.8), "nothing stands where it was let go"),
+        (None, (0.9, 0.1, 0.8), "not known whether anything stands"),
+        (0.05, (0.9, 0.7, 0.8), "was not measured"),
+        (0.05, None, "was not measured"),
+    ],
+    ids=["something stands there", "nothing does", "out of view", "let go elsewhere", "not measured"],
+)
+async def test_what_has_no_name_is_confirmed_by_what_stands_where_it_was_let_go(
+    start, with_cameras, model, agents, world, do, standing_m, released, why
+):
+    """The robot held it when the task came, and no camera knows what it is."""
+
+    async def drop(*_):
+        world.grasp, world.released, world.standing_m = "EMPTY", released, standing_m
+        world.in_view = {TABLE: (0.9, 0.0, 0.5)}
+        return agents.FORGED
+
+    world.grasp = "HOLDING"
+    agents.answers["pick"], agents.answers["place"] = [do.failing("PICK_HOLDING_ALREADY")], [drop]
+    agents.start()
+    model.say(do.pick("held object"), do.drop, do.place("held object"), do.look, do.report(not why))
+    async with start(servers=with_cameras) as client:
+        events = await client.events(await client.submit("put what you hold on the wooden coffee table"))
+    assert results(events, "place")[0] == ((False, State.UNCERTAIN) if why else (True, State.SUCCEEDED))
+    assert any(why in r.get("reason", "") for r in model.results()), [r.get("reason") for r in model.results()]
+
+
 BESIDE = (0.9, 0.3, 0.56)
 
 

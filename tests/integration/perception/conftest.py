@@ -25,7 +25,7 @@ SITES = Path(__file__).parents[3] / "deploy" / "sites"
 TWINS = Path(__file__).parents[1] / "simulation_with_twins.py"
 TOOLS = (
     "segment_objects", "detect_objects", "last_seen", "get_topdown_grasp_pose", "get_topdown_placing_pose", "look",
-    "get_surroundings", "get_map",
+    "measure_spot", "get_surroundings", "get_map",
 )  # fmt: skip
 
 

@@ -46,6 +46,7 @@ VALID: dict[str, dict[str, Any]] = {
     "segment_objects": {"prompt": "red coke can", "camera": "front"},
     "detect_objects": {"names": ["red coke can"]},
     "last_seen": {"names": ["red coke can"]},
+    "measure_spot": {"position_base": [0.8, 0.0, 0.0]},
     "get_topdown_grasp_pose": {"object_name": "red coke can"},
     "get_topdown_placing_pose": {"object_name": "counter"},
     "plan_to_pose": {"position": [0.6, 0.0, 0.8], "orientation": [1, 0, 0, 0]},

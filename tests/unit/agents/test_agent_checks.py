@@ -505,20 +505,110 @@ async def test_a_first_attempt_is_not_prepared(agent):
     assert check.asked == []
 
 
-async def test_the_held_object_is_no_name_to_look_for():
-    """A thing that nothing has named was let go: no camera can tell whether it lies there."""
+class Nameless(RequestContext):
+    """What has no name was let go at (0.8, 0.1); `standing_m`: what each camera measures there, None where it cannot.
+
+    `spot_age_s`: how old the measurement of the front camera is. The front camera shows the table, if `shown`.
+    """
+
+    released_s = 0.0
+    spot_age_s = 0.0
+    shown = True
+    standing_m: dict[str, float | None]
+    asked: list[str]
+
+    async def outcome(self, tool: str, **given: Any) -> ToolOutcome:
+        name = tool.partition("__")[2]
+        self.asked.append(f"{name} {given['camera']}" if name == "measure_spot" else name)
+        if name == "get_grasp_state":
+            released = {"tool_position": (0.8, 0.1, 0.7), "age_s": self.released_s}
+            return ToolOutcome({"ok": True, "state": "EMPTY", "width_m": 0.08, "effort_n": 0.0, "released": released})
+        if name == "detect_objects":
+            table = {"label": "table", "score": 1, "box_xyxy": (0, 0, 1, 1), "camera": "front"}
+            seen = {**table, "position_base": (0.9, 0.0, 0.45), "size_m": (0.6, 1.0, 0.01)}
+            return ToolOutcome({"ok": True, "detections": [seen] if self.shown else []})
+        if name == "measure_spot":
+            assert given["position_base"] == [0.8, 0.1, 0.0 if self.on_floor else 0.45]
+            high = self.standing_m[given["camera"]]
+            if high is None:
+                return ToolOutcome({"ok": False, "error_code": "TOO_FEW_POINTS", "message": "out of view"})
+            age_s = self.spot_age_s if given["camera"] == "front" else 0.0
+            return ToolOutcome({"ok": True, "standing_m": high, "surface_height_m": 0.45, "age_s": age_s})
+        if name == "plan_and_execute":
+            return ToolOutcome({"ok": True})
+        return ToolOutcome({"ok": False, "error_code": "NO_FREE_SPACE", "message": "full"})
+
+    @property
+    def on_floor(self) -> bool:
+        arguments = self.request.arguments
+        assert isinstance(arguments, PlaceArguments)
+        return arguments.target_location == "floor"
+
+
+def nameless(target: str, **measured: float | None) -> Nameless:
     request = fingers().request.model_copy(
         update={
             "skill": Skill.PLACE,
-            "arguments": PlaceArguments(target_location="floor", object_name="held object", object_height_m=0.1),
+            "follows_uncertain": False,
+            "arguments": PlaceArguments(target_location=target, object_name="held object", object_height_m=0.1),
         }
     )
-    check = Fingers(request, ROBOT, HOME, None, None, WorkClock(60, 60))
-    check.states, check.asked = ["EMPTY"], []
-    settled = await verify_place(check, PlaceReport(success=True, error_code="NONE", reason="it lies there"))
+    check = Nameless(request, ROBOT, HOME, None, None, WorkClock(60, 60))
+    check.standing_m, check.asked = measured, []
+    return check
+
+
+PUT_DOWN = PlaceReport(success=True, error_code="NONE", reason="it lies there")
+FROM_ABOVE = ["plan_and_execute", "measure_spot arm", "plan_and_execute"]
+
+
+@pytest.mark.parametrize("target", ["floor", HOME.surfaces[0].name])
+@pytest.mark.parametrize(
+    ("front", "arm", "code", "why", "asked"),
+    [
+        (0.05, None, "NONE", "something stands where it was let go", []),
+        (0.0, None, "PLACE_DROP_VERIFY_FAILED", "nothing stands where it was let go", []),
+        (None, 0.05, "NONE", "something stands where it was let go", FROM_ABOVE),
+        (None, 0.0, "PLACE_DROP_VERIFY_FAILED", "nothing stands where it was let go", FROM_ABOVE),
+        (None, None, "PLACE_DROP_VERIFY_FAILED", "no camera shows the spot", FROM_ABOVE),
+    ],
+)
+async def test_what_has_no_name_is_put_down_where_something_stands_afterwards(target, front, arm, code, why, asked):
+    """No camera can look for it by a name; where it was let go nothing stood before."""
+    check = nameless(target, front=front, arm=arm)
+    settled = await verify_place(check, PUT_DOWN)
+    assert settled.error_code == code
+    assert why in settled.reason
+    assert check.asked[check.asked.index("measure_spot front") + 1 :] == asked
+
+
+@pytest.mark.parametrize("fault", ["let go earlier", "the target is not seen"])
+async def test_what_has_no_name_and_was_not_measured_to_be_let_go_there_is_not_put_down(fault):
+    """Whatever stands there: it may have been lost on the way."""
+    check = nameless(HOME.surfaces[0].name, front=0.05, arm=0.05)
+    if fault == "let go earlier":
+        check.released_s = 1000.0
+    else:
+        check.shown = False
+    settled = await verify_place(check, PUT_DOWN)
     assert settled.error_code == "PLACE_DROP_VERIFY_FAILED"
-    assert "has no name" in settled.reason
-    assert check.asked == ["get_grasp_state"]
+    assert "was not measured" in settled.reason
+    assert not any(name.startswith("measure_spot") for name in check.asked)
+
+
+async def test_what_stood_there_before_the_request_proves_nothing():
+    check = nameless("floor", front=0.05, arm=0.0)
+    check.spot_age_s = 1000.0
+    settled = await verify_place(check, PUT_DOWN)
+    assert settled.error_code == "PLACE_DROP_VERIFY_FAILED"
+    assert "measure_spot arm" in check.asked
+
+
+async def test_whether_a_container_has_what_has_no_name_is_not_known():
+    check = nameless(HOME.containers[0].name, front=0.05, arm=0.05)
+    with pytest.raises(VerificationError, match="whether it is in is not known") as caught:
+        await verify_place(check, PUT_DOWN)
+    assert caught.value.uncertain
 
 
 class Touching(Fingers):

@@ -44,6 +44,11 @@ from quartet_contracts.story._words import _WORDS, skill_words, tool_words
             "looks for 'can', 'cup' with both cameras",
         ),
         ("perception__last_seen", {"names": ["can"]}, "recalls what the cameras have seen of 'can'"),
+        (
+            "perception__measure_spot",
+            {"position_base": [0.8, 0.0, 0.0], "camera": "arm"},
+            "measures what stands where it was put down, with the arm camera",
+        ),
         ("perception__detect_objects", {}, "looks what is there with the front camera"),
         ("elsewhere__frobnicate", {}, "calls elsewhere__frobnicate"),
         ("nav2__navigate_to_pose", {"x": "kitchen"}, "calls nav2__navigate_to_pose"),

@@ -28,7 +28,14 @@ from quartet_agent_runtime._prompt import (
 )
 from quartet_agent_runtime._protocols import ApprovalClient, Routes
 from quartet_agent_runtime._recorder import Recorder
-from quartet_agent_runtime._release import let_go_over, lies_outside, needs_release, released_at
+from quartet_agent_runtime._release import (
+    is_nameless,
+    let_go_over,
+    lies_outside,
+    needs_release,
+    released_at,
+    stands_there,
+)
 from quartet_agent_runtime._replay import RecordedTurn, read_turns
 from quartet_agent_runtime._report import Cause, Ending, ReportTool, skill_report, task_report
 from quartet_agent_runtime._request_context import RequestContext
@@ -119,6 +126,7 @@ __all__ = [
     "entries_meant",
     "failure",
     "ignore_progress",
+    "is_nameless",
     "is_out_of_time",
     "is_tucked",
     "json_block",
@@ -145,6 +153,7 @@ __all__ = [
     "settled_grasp",
     "site_names",
     "skill_report",
+    "stands_there",
     "task_report",
     "tuck",
 ]

@@ -35,6 +35,8 @@ class PlaceRegion:
 
     However a container is turned, what lies beside it is outside of this circle; a box around it has room for more.
     """
+    carried_at: float | None = None
+    """Height of the surface, or of the floor, that carries the object; None for a container."""
 
     def holds(self, seen: Detection) -> bool:
         """Whether the middle of `seen` lies in the region; what is in the gripper does not."""
@@ -67,7 +69,9 @@ async def region_of(check: RequestContext, arguments: PlaceArguments) -> PlaceRe
     """Return the region of the target as it is seen now, None when it is not seen."""
     mode = mode_of(check.site, arguments.target_location)
     if mode == "floor":
-        return PlaceRegion((-FLOOR_RADIUS_M, FLOOR_RADIUS_M), (-FLOOR_RADIUS_M, FLOOR_RADIUS_M), (-0.1, FLOOR_M))
+        return PlaceRegion(
+            (-FLOOR_RADIUS_M, FLOOR_RADIUS_M), (-FLOOR_RADIUS_M, FLOOR_RADIUS_M), (-0.1, FLOOR_M), carried_at=0.0
+        )
     for seen in await check.first_seen(arguments.target_location, object_id=arguments.target_id):
         if seen.position_base is not None and seen.size_m is not None:
             return _around(mode, seen.position_base, seen.size_m, opening_m(check.site, arguments))
@@ -84,7 +88,9 @@ def around_drop(mode: Mode, pose: PlacingPoseResult, opening: float | None) -> P
     x, y, _ = pose.drop_point
     low, high = _heights(mode, pose.surface_height_m)
     within = (x, y, opening) if mode == "container" and opening is not None else None
-    return PlaceRegion((x - NEAR_DROP_M, x + NEAR_DROP_M), (y - NEAR_DROP_M, y + NEAR_DROP_M), (low, high), within)
+    carried_at = None if mode == "container" else pose.surface_height_m
+    ranges = (x - NEAR_DROP_M, x + NEAR_DROP_M), (y - NEAR_DROP_M, y + NEAR_DROP_M), (low, high)
+    return PlaceRegion(*ranges, within, carried_at)
 
 
 def opening_m(site: SiteFile, arguments: PlaceArguments) -> float | None:
@@ -108,7 +114,7 @@ def _around(
     spans = [(c - s / 2 - EDGE_M, c + s / 2 + EDGE_M) for c, s in zip(centre[:2], size[:2], strict=True)]
     top = centre[2] if mode == "surface" else centre[2] + size[2] / 2
     within = (centre[0], centre[1], opening) if mode == "container" and opening is not None else None
-    return PlaceRegion(spans[0], spans[1], _heights(mode, top), within)
+    return PlaceRegion(spans[0], spans[1], _heights(mode, top), within, top if mode == "surface" else None)
 
 
 def _heights(mode: Mode, top: float) -> Range:

@@ -1,11 +1,37 @@
-"""Whether the gripper's server measured that something was let go over the target of a place."""
+"""Whether the gripper's server measured that something was let go over the target of a place, and what stands there."""
 
 import math
 
 from quartet_agent_runtime._place_region import FLOOR_RADIUS_M, PlaceRegion
 from quartet_agent_runtime._request_context import RequestContext
+from quartet_contracts import HELD_OBJECT, PlaceArguments
 from quartet_contracts.tools.moveit import Release
-from quartet_contracts.tools.perception import Detection
+from quartet_contracts.tools.perception import CameraName, Detection, SpotResult
+from quartet_site import normalise
+
+
+def is_nameless(arguments: PlaceArguments) -> bool:
+    """Return whether what is put down has neither a name nor an id by which a camera could look for it."""
+    return arguments.object_id is None and normalise(arguments.object_name) == HELD_OBJECT
+
+
+async def stands_there(
+    check: RequestContext, released: Release | None, region: PlaceRegion, camera: CameraName
+) -> bool | None:
+    """Return whether something stands where the fingers let go; None where that is not known.
+
+    For what is_nameless: together with let_go_over it proves a place on a surface or the floor, since things are let go
+    where nothing stands. What is measured earlier than the request was made does not count. Raises VerificationError.
+    """
+    at = await released_at(check, released)
+    if at is None or region.carried_at is None:
+        return None
+    spot = await check.call(
+        SpotResult, "perception__measure_spot", position_base=[*at[:2], region.carried_at], camera=camera
+    )
+    if spot.standing_m is None or spot.age_s > check.age_s:
+        return None
+    return spot.standing_m > 0
 
 
 def needs_release(check: RequestContext, region: PlaceRegion) -> bool:

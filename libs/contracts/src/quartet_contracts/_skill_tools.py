@@ -51,7 +51,7 @@ VERIFY_TOOLS: dict[Skill, tuple[str, ...]] = {
         "nav2__wait",
     ),
     Skill.PICK: ("perception__look", "perception__detect_objects", "nav2__backup_robot"),
-    Skill.PLACE: ("nav2__backup_robot",),
+    Skill.PLACE: ("nav2__backup_robot", "perception__measure_spot"),
     Skill.EXECUTOR: (
         "moveit__plan_and_execute",
         "moveit__plan_cartesian_path",
@@ -85,6 +85,7 @@ CONFIRM_TOOLS: tuple[str, ...] = (
     "perception__detect_objects",
     "perception__get_topdown_placing_pose",
     "perception__last_seen",
+    "perception__measure_spot",
 )
 """Tools with which the orchestrator confirms a success; none of them moves the robot."""
 

@@ -11,6 +11,7 @@ from quartet_perception.tools import (
     add_grasp_tool,
     add_look_tool,
     add_placing_tool,
+    add_spot_tool,
     add_surroundings_tools,
 )
 from quartet_tool_server import ServerSpec, StartError, ToolServer
@@ -42,6 +43,7 @@ def register(server: ToolServer) -> None:
     add_detect_tools(server, perceiver)
     add_grasp_tool(server, perceiver)
     add_placing_tool(server, perceiver)
+    add_spot_tool(server, perceiver)
     add_look_tool(server, perceiver)
     add_surroundings_tools(server, server.robot)
 

@@ -8,6 +8,7 @@ from quartet_agent_runtime import (
     RequestContext,
     VerificationError,
     around_drop,
+    is_nameless,
     let_go_over,
     lies_outside,
     mode_of,
@@ -17,6 +18,7 @@ from quartet_agent_runtime import (
     region_of,
     released_at,
     retreat,
+    stands_there,
     tuck,
 )
 from quartet_contracts import HELD_OBJECT, PlaceArguments, PlaceCode, PlaceReport
@@ -68,8 +70,8 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
     grasp = await check.call(GripperResult, "moveit__get_grasp_state")
     if grasp.state is not GraspState.EMPTY:
         return _failed(f"the gripper is {grasp.state}: '{arguments.object_name}' was not let go")
-    if arguments.object_id is None and normalise(arguments.object_name) == HELD_OBJECT:
-        return _failed("the gripper is empty; what it held has no name, so that no camera can look for it")
+    if is_nameless(arguments):
+        return await _verify_nameless(check, arguments, grasp.released)
     inside, region, above, pictures = await _search(check, arguments, grasp.released)
     over = await let_go_over(check, grasp.released, region)
     beside = [one for seen in pictures for one in _new(check, seen) if region and lies_outside(region, one)]
@@ -91,6 +93,43 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
         # The drop has failed in either case: nothing that is seen or was measured speaks for it.
         where += "; that it was let go there was not measured: it may have been lost on the way"
     return report if done_before else _failed(f"{where}{above.arm_left}")
+
+
+async def _verify_nameless(check: RequestContext, arguments: PlaceArguments, released: Release | None) -> PlaceReport:
+    """Return whether something stands where the fingers let go what has no name: no camera can look for it.
+
+    Raises VerificationError where it was let go over a container, into which nobody can see what it is.
+    """
+    target = arguments.target_location
+    region = await region_of(check, arguments)
+    if region is None:
+        pose = await _placing_pose(check, arguments, arguments.target_id)
+        region = around_drop(mode_of(check.site, target), pose, opening_m(check.site, arguments))
+    if region is None or not await let_go_over(check, released, region):
+        return _failed(
+            f"the gripper is empty; what it held has no name, and that it was let go at '{target}' was not measured"
+        )
+    if region.carried_at is None:
+        raise VerificationError(
+            f"what was held has no name and was let go over '{target}': whether it is in is not known", uncertain=True
+        )
+    stands, arm_left = await stands_there(check, released, region, "front"), ""
+    if stands is None and (at := await released_at(check, released)) is not None:
+        raise_m = check.robot.manipulation.pre_place_height_m
+        above = Pose3D(
+            frame_id=check.robot.frames.base, position=(at[0], at[1], at[2] + raise_m), orientation=FINGERS_DOWN
+        )
+        if await _move(check, above, raise_m):
+            stands = await stands_there(check, released, region, "arm")
+        arm_left = await _tuck(check)
+    if stands:
+        return PlaceReport(
+            success=True,
+            error_code=PlaceCode.NONE,
+            reason=f"the gripper is empty and something stands where it was let go at '{target}'{arm_left}",
+        )
+    seen = "no camera shows the spot where it was let go" if stands is None else "nothing stands where it was let go"
+    return _failed(f"the gripper is empty; what it held has no name, and {seen} at '{target}'{arm_left}")
 
 
 async def _search(

@@ -67,6 +67,7 @@ QUIET = frozenset(
         "clear_planning_scene",
         "get_current_pose",
         "last_seen",
+        "measure_spot",
     }
 )
 """Tools whose calls are shown only when they fail, or with --verbose."""
@@ -159,6 +160,7 @@ _WORDS: dict[str, Callable[[Arguments], str]] = {
     "get_topdown_grasp_pose": lambda a: f"works out how to grasp {_which(a, 'object_name')}",
     "get_topdown_placing_pose": lambda a: f"works out where to put it down at {_which(a, 'object_name')}",
     "last_seen": lambda a: f"recalls what the cameras have seen of {', '.join(repr(str(name)) for name in a['names'])}",
+    "measure_spot": lambda a: f"measures what stands where it was put down, with {_camera(a, 'front')}",
     "look": lambda a: f"looks around with {_camera(a, 'front')}",
     "ask_person": lambda a: "asks a person",
 }

@@ -113,6 +113,17 @@ class LastSeenResult(ToolResult):
     sightings: list[LastSighting] = []
 
 
+class SpotResult(ToolResult):
+    """measure_spot."""
+
+    surface_height_m: Metres | None = None
+    """Height of what carries things there, base frame; None where nothing was measured."""
+    standing_m: Metres | None = None
+    """How far what stands at the spot rises over that, 0 where nothing does; None where nothing was measured."""
+    age_s: float = 0.0
+    """Age of the measurement: 0 from a fresh picture, else that of an earlier call of the task."""
+
+
 class SurroundingsResult(ToolResult):
     """get_surroundings; what the robot does not publish is empty or None. Map frame."""
 

@@ -24,8 +24,6 @@ SLACK_M = 0.006
 """Depth noise of what is within reach."""
 BEHIND_M = 0.05
 """What stands before the camera is taken to be this deep along the ray: its far side cannot be seen."""
-HAND_BEHIND_M, HAND_BEYOND_M = 0.10, 0.02
-"""The hand's own body reaches from this far behind the flange to this far beyond the finger tips."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +95,6 @@ def _obstacles(view: View, target: PosedSolid, support: float) -> Mask:
     points = view.points[where].astype(np.float64)
     other = np.ones(len(points), dtype=bool)
     if len(points):
-        other &= target.distances(points) > BESIDE_M
-        if view.tool_in_base is not None:
-            tool = view.tool_in_base
-            local = (points - tool[:3, 3]) @ tool[:3, :3]
-            beside = (np.abs(local[:, :2]) < view.gripper.hand_radius_m).all(axis=1)
-            along = (local[:, 2] > -HAND_BEHIND_M) & (local[:, 2] < view.gripper.finger_offset_m + HAND_BEYOND_M)
-            other &= ~(beside & along)
+        other &= (target.distances(points) > BESIDE_M) & ~view.in_own_hand(points)
     near[where] = other
     return near

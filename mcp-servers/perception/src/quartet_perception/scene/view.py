@@ -18,6 +18,9 @@ _OPEN_SHARE = 0.95
 """Fingers that are apart by more than this share of their stroke hold nothing: the widest thing that is grasped leaves
 Gripper.side_clearance_m on both sides."""
 
+_HAND_BEHIND_M, _HAND_BEYOND_M = 0.10, 0.02
+"""The hand's own body reaches from this far behind the flange to this far beyond the finger tips."""
+
 
 @dataclass(frozen=True)
 class Intrinsics:
@@ -125,6 +128,15 @@ class View:
         part *= np.where(self.valid, self.depth, np.float32(0.0))
         part += self.origin[axis]
         return part
+
+    def in_own_hand(self, points: NDArray[np.floating]) -> Mask:
+        """Return which of Nx3 points of the base frame may belong to the robot's hand; none where it is not known."""
+        if self.tool_in_base is None:
+            return np.zeros(len(points), dtype=bool)
+        local = (points - self.tool_in_base[:3, 3]) @ self.tool_in_base[:3, :3]
+        beside = (np.abs(local[:, :2]) < self.gripper.hand_radius_m).all(axis=1)
+        along = (local[:, 2] > -_HAND_BEHIND_M) & (local[:, 2] < self.gripper.finger_offset_m + _HAND_BEYOND_M)
+        return np.asarray(beside & along)
 
     def project(self, points: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return pixels (Nx2: u, v) and depths (N) [m] of Nx3 points of the base frame."""

@@ -15,6 +15,7 @@ from quartet_agent_runtime import (
     RequestContext,
     VerificationError,
     around_drop,
+    is_nameless,
     let_go_over,
     lies_outside,
     mode_of,
@@ -23,6 +24,7 @@ from quartet_agent_runtime import (
     new_places,
     opening_m,
     region_of,
+    stands_there,
 )
 from quartet_contracts import HELD_OBJECT, ApproachArguments, NextAction, PlaceArguments, Skill
 from quartet_contracts.tools.moveit import GraspState, GripperResult, Release
@@ -109,8 +111,8 @@ async def _not_put_down(check: RequestContext, arguments: PlaceArguments, releas
     in_container = mode_of(check.site, arguments.target_location) == "container"
     # Where others look like it, or may do so unseen, all of them are needed to tell which one is new.
     object_id = None if before or (in_container and normalise(name) != HELD_OBJECT) else arguments.object_id
-    if arguments.object_id is None and normalise(name) == HELD_OBJECT:
-        return "what was put down has no name by which it could be looked for"
+    if is_nameless(arguments):
+        return await _nameless_not_put_down(check, arguments, released)
     # Asked before the look, which replaces it by what is measured from here.
     remembered = await _last_seen(check, name, object_id)
     region = await _region(check, arguments)
@@ -131,6 +133,21 @@ async def _not_put_down(check: RequestContext, arguments: PlaceArguments, releas
     if any(region.holds(one) for one in seen):
         return f"what is seen of '{name}' at '{arguments.target_location}' was there before"
     return f"'{name}' is {'seen elsewhere' if seen else 'not seen'}, not at '{arguments.target_location}'"
+
+
+async def _nameless_not_put_down(check: RequestContext, arguments: PlaceArguments, released: Release | None) -> str:
+    """Return why what has no name does not stand where it was let go; no camera can look for it anywhere else."""
+    target = arguments.target_location
+    region = await _region(check, arguments)
+    if region is None:
+        return f"'{target}' is not in view"
+    if not await let_go_over(check, released, region):
+        return f"what was put down has no name, and that it was let go at '{target}' was not measured"
+    stands = await stands_there(check, released, region, "front")
+    if stands:
+        return ""
+    seen = "it is not known whether anything" if stands is None else "nothing"
+    return f"what was put down has no name, and {seen} stands where it was let go at '{target}'"
 
 
 async def _region(check: RequestContext, arguments: PlaceArguments) -> PlaceRegion | None:

@@ -1,0 +1,65 @@
+"""What stands at a spot, whatever it is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from quartet_perception.scene.spot import spot_in
+
+TABLE = 0.45
+BLOCK = (0.9, 0.05)
+GREY = (0.5, 0.5, 0.5)
+
+
+@pytest.fixture
+def table(new_scene):
+    return new_scene().table(0.6, TABLE)
+
+
+@pytest.mark.parametrize(("size", "camera"), [(0.03, "near"), (0.03, "far"), (0.05, "far"), (0.12, "far")])
+def test_what_stands_there_rises_over_the_surface(table, size, camera):
+    table.box((*BLOCK, TABLE + size / 2), (size, size, size), GREY)
+    eye = (0.85, 0.05, 0.95) if camera == "near" else (0.05, 0.24, 1.38)
+    spot = spot_in(table.view(eye=eye, target=(*BLOCK, TABLE)), *BLOCK, TABLE + 0.015)
+    assert spot is not None
+    assert spot.surface == pytest.approx(TABLE, abs=0.006)
+    assert spot.rise == pytest.approx(size, abs=0.01)
+
+
+@pytest.mark.parametrize("noise", [0.001, 0.003])
+def test_nothing_stands_on_a_free_spot(table, noise):
+    """Also beside something tall, and on a floor."""
+    table.box((0.9, 0.2, TABLE + 0.1), (0.08, 0.08, 0.2), GREY)
+    for x, y, height in ((*BLOCK, TABLE), (0.45, 0.1, 0.0)):
+        spot = spot_in(table.view(noise=noise, target=(x, y, height)), x, y, height)
+        assert spot is not None
+        assert spot.rise == 0.0
+
+
+def test_a_spot_that_no_pixel_shows_is_not_known(table):
+    """Behind something tall, outside of the picture, and where the surface is at another height than was said."""
+    view = table.box((0.7, 0.1, TABLE + 0.25), (0.05, 0.6, 0.5), GREY).view()
+    assert spot_in(view, *BLOCK, TABLE) is None
+    assert spot_in(view, -0.5, 0.0, 0.0) is None
+    assert spot_in(view, 0.65, -0.4, TABLE + 0.1) is None
+    blind = replace(view, depth=np.zeros_like(view.depth))
+    assert spot_in(blind, 0.65, -0.4, TABLE) is None
+
+
+def test_what_hangs_over_the_surface_hides_the_spot_and_does_not_stand_there(table):
+    view = table.box((*BLOCK, TABLE + 0.75), (0.5, 0.5, 0.02), GREY).view(eye=(0.85, 0.05, 1.6), target=(*BLOCK, TABLE))
+    assert spot_in(view, *BLOCK, TABLE) is None
+
+
+def test_the_robots_own_hand_does_not_stand_there(table):
+    """Which the wrist camera sees between itself and the spot."""
+    table.box((0.9, 0.05, TABLE + 0.35), (0.04, 0.04, 0.1), GREY)
+    view = table.view(eye=(0.8, -0.1, 1.1), target=(*BLOCK, TABLE))
+    taken = spot_in(view, *BLOCK, TABLE)
+    assert taken is not None
+    assert taken.rise > 0.2
+    hand = np.array([[1, 0, 0, 0.9], [0, -1, 0, 0.05], [0, 0, -1, TABLE + 0.45], [0, 0, 0, 1.0]])
+    free = spot_in(replace(view, tool_in_base=hand), *BLOCK, TABLE)
+    assert free is not None
+    assert free.rise == 0.0
