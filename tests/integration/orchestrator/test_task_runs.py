@@ -4,6 +4,7 @@ import asyncio
 
 import jwt
 import pytest
+from fastmcp import FastMCP
 from starlette.applications import Starlette
 
 from quartet_contracts import ALGORITHM, State, granted_tools
@@ -50,11 +51,14 @@ async def test_the_main_job(client, model, agents, motion, key, do):
 
 
 async def test_every_server_learns_a_fence_at_once_and_only_those_that_move_are_waited_for(
-    start, settings, model, agents, motion, do, key
+    start, settings, model, agents, motion, do, key, world
 ):
     """An ended grant must not look through perception, nor publish through the ros server, until somebody calls."""
     perception = type(motion["nav2"])(key)
-    async with serve_app(Starlette(routes=perception.routes)) as url:
+    cameras = FastMCP("perception")
+    world.add_cameras(cameras)
+    tools = cameras.http_app(path="/mcp")
+    async with serve_app(Starlette(routes=[*perception.routes, *tools.routes], lifespan=tools.lifespan)) as url:
         servers = {**settings.servers["summit"], "perception": f"{url}/mcp", "ros": "http://127.0.0.1:9/mcp"}
         async with start(servers={"summit": servers}) as client:
             agents.start()

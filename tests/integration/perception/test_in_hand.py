@@ -30,6 +30,7 @@ async def test_same_colour_and_width(home, home_eyes, held):
     assert await _in_hand(home_eyes) == [held]
 
 
+@pytest.mark.long
 async def test_a_camera_that_hangs_beside_where_it_was_meant_to_be(rough_home, open_eyes, tmp_path):
     """With this seed a thing seems to be 11 mm thicker than it is; the fingers know better."""
     async with open_eyes(rough_home, tmp_path / "state") as eyes:

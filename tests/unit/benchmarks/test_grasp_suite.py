@@ -78,7 +78,7 @@ def test_what_is_not_grasped_is_counted_by_its_reason(monkeypatch: pytest.Monkey
     assert sum(left_out.values()) + rates["grasped"].successes == rates["grasped"].n == result.rows[0]["put"] > 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_hand_that_heeds_its_neighbours_meets_none_and_a_careless_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
     heedful, grasped = met(None)
     careless, _ = met(monkeypatch)

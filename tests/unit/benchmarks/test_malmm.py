@@ -227,7 +227,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_an_episode_is_played(pla
         play_shards("1/2", out=tmp_path / "file" / "runs")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_shards_that_do_not_belong_together_are_not_merged(play_shards, tmp_path):
     play_shards("1/2")
     with pytest.raises(OptionError, match="these shards are missing: 2/2"):

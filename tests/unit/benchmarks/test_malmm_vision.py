@@ -83,7 +83,7 @@ def test_things_are_told_where_they_stand_as_far_as_a_camera_can_tell(open_arm):
         assert 0.0 < near < 0.015, one
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_lies_in_a_container_and_on_a_bottle_is_found(open_arm):
     for task, seed, variation, names in (
         ("empty-container", 1, 7, ("bar", "box", "brick")),
@@ -96,7 +96,7 @@ def test_what_lies_in_a_container_and_on_a_bottle_is_found(open_arm):
             assert min(math.dist(one.position, true) for one in told(seeing).values()) < 0.012, name
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("task", "seed", "variation", "name"),
     [("empty-container", 110, 10, "gray container"), ("stack-blocks", 603, 21, "white target square")],
@@ -269,7 +269,7 @@ def test_a_claim_is_refused_while_what_was_moved_may_be_something_else(blocks, m
     assert sight.unsure == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_spokes_are_not_in_one_place(open_arm, monkeypatch):
     """A navy one and a blue one differ by the light alone."""
     seeing = open_arm("insert-in-peg", 3, 1)

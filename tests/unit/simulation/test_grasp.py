@@ -18,7 +18,7 @@ def fetch(hands, sim, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3, 4))])
 def test_the_can_comes_from_its_place_onto_the_coffee_table(home, hands, seed):
     home.reset("home", seed)
     hand, name = hands(home), "red coke can"

@@ -324,7 +324,7 @@ def test_where_somebody_walks_is_drawn_by_the_seed(lively):
     assert len(seen) == 6
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_robot_gets_about_among_people_who_walk_and_touches_nobody(lively, hands):
     arrived, walked = 0, 0.0
     for seed in range(4):

@@ -203,7 +203,7 @@ def test_a_round_table_is_an_obstacle_for_the_planner(tmp_path, hands):
     sim.close()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_home_of_a_seed_is_the_same_each_time_and_solvable(tmp_path):
     text = generate(3)
     assert text == generate(3)
