@@ -292,6 +292,21 @@ async def test_what_is_held_is_measured_and_never_named(moveit, sim):
     assert before is None or released["age_s"] < before["age_s"], "open fingers that are opened release nothing"
 
 
+@pytest.mark.parametrize("closes", [True, False], ids=["by this server", "by another one"])
+async def test_a_release_is_forgotten_once_something_is_held_again(moveit, sim, closes):
+    """What is missing from the fingers later was not let go there: it may have been lost on the way."""
+    sim.post("/grasp", object="red coke can")
+    await moveit.call("open_gripper")
+    assert (await moveit.call("get_grasp_state"))["released"] is not None
+    sim.post("/grasp", object="red coke can")
+    told = await moveit.call("close_gripper" if closes else "get_grasp_state")
+    assert (told["state"], told.get("released")) == ("HOLDING", None)
+    sim.post("/place", object="red coke can", x=-1.5, y=-1.5, z=0.0, yaw=0.0)
+    await moveit.call("close_gripper")
+    lost = await moveit.call("get_grasp_state")
+    assert (lost["state"], lost.get("released")) == ("EMPTY", None)
+
+
 async def test_fingers_that_only_touch_a_thing_are_not_empty(moveit, sim):
     """Opened by a hair it still hangs between them; whether it does is not for the fingers to say."""
     sim.post("/grasp", object="red coke can")

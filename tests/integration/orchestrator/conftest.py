@@ -193,6 +193,8 @@ class World:
         """What the wrist camera shows between the fingers; "": nothing that it knows."""
         self.standing_m: float | None = None
         """How high something stands where something was let go; None: no camera shows the spot."""
+        self.spot_age_s = 0.0
+        """How long ago that was measured."""
         self.nameless: set[str] = set()
         """Names that perception cannot look for."""
         self.servers = {name: FastMCP(name) for name in ("nav2", "moveit", "perception")}
@@ -289,12 +291,14 @@ class World:
         """Nothing: no free space."""
         return {**DONE, "ok": False, "error_code": "NO_FREE_SPACE"}
 
-    async def measure_spot(self, position_base: tuple[float, float, float], camera: str = "front") -> dict[str, Any]:
+    async def measure_spot(
+        self, position_base: tuple[float, float, float], most_m: float, camera: str = "front"
+    ) -> dict[str, Any]:
         """What stands where the object was let go."""
         assert camera == "front", "the orchestrator moves no arm"
         if self.standing_m is None or self.released is None or position_base[:2] != self.released[:2]:
             return {**DONE, "ok": False, "error_code": "TOO_FEW_POINTS", "message": "out of view"}
-        return {**DONE, "surface_height_m": position_base[2], "standing_m": self.standing_m, "age_s": 0.0}
+        return {**DONE, "surface_height_m": position_base[2], "standing_m": self.standing_m, "age_s": self.spot_age_s}
 
     async def last_seen(self, names: list[str]) -> dict[str, Any]:
         """What perception remembers."""

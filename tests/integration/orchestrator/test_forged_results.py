@@ -184,24 +184,26 @@ async def test_a_thing_in_a_bin_that_nobody_looked_into_confirms_only_what_was_l
 
 
 @pytest.mark.parametrize(
-    ("standing_m", "released", "why"),
+    ("standing_m", "released", "age_s", "why"),
     [
-        (0.05, (0.9, 0.1, 0.8), ""),
-        (0.0, (0.9, 0.1, 0.8), "nothing stands where it was let go"),
-        (None, (0.9, 0.1, 0.8), "not known whether anything stands"),
-        (0.05, (0.9, 0.7, 0.8), "was not measured"),
-        (0.05, None, "was not measured"),
+        (0.05, (0.9, 0.1, 0.8), 0.0, ""),
+        (0.05, (0.9, 0.1, 0.8), 60.0, "not known whether anything stands"),
+        (0.0, (0.9, 0.1, 0.8), 0.0, "nothing higher than 1.5 cm stands"),
+        (None, (0.9, 0.1, 0.8), 0.0, "not known whether anything stands"),
+        (0.05, (0.9, 0.7, 0.8), 0.0, "was not measured"),
+        (0.05, (0.9, 0.1, 1.3), 0.0, "was not measured"),
+        (0.05, None, 0.0, "was not measured"),
     ],
-    ids=["something stands there", "nothing does", "out of view", "let go elsewhere", "not measured"],
+    ids=["stands there", "stood there before", "nothing does", "out of view", "elsewhere", "from high", "not measured"],
 )
 async def test_what_has_no_name_is_confirmed_by_what_stands_where_it_was_let_go(
-    start, with_cameras, model, agents, world, do, standing_m, released, why
+    start, with_cameras, model, agents, world, do, standing_m, released, age_s, why
 ):
     """The robot held it when the task came, and no camera knows what it is."""
 
     async def drop(*_):
         world.grasp, world.released, world.standing_m = "EMPTY", released, standing_m
-        world.in_view = {TABLE: (0.9, 0.0, 0.5)}
+        world.in_view, world.spot_age_s = {TABLE: (0.9, 0.0, 0.5)}, age_s
         return agents.FORGED
 
     world.grasp = "HOLDING"

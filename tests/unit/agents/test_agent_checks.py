@@ -506,12 +506,15 @@ async def test_a_first_attempt_is_not_prepared(agent):
 
 
 class Nameless(RequestContext):
-    """What has no name was let go at (0.8, 0.1); `standing_m`: what each camera measures there, None where it cannot.
+    """What has no name was let go at (0.8, `aside`); `standing_m`: what a camera measures there, None where it cannot.
 
-    `spot_age_s`: how old the measurement of the front camera is. The front camera shows the table, if `shown`.
+    `flange_m`: how high the flange was over the surface then. `released_s`: how long ago. `spot_age_s`: how old the
+    measurement of the front camera is. The front camera shows the table, if `shown`.
     """
 
     released_s = 0.0
+    aside = 0.1
+    flange_m = 0.25
     spot_age_s = 0.0
     shown = True
     standing_m: dict[str, float | None]
@@ -521,14 +524,15 @@ class Nameless(RequestContext):
         name = tool.partition("__")[2]
         self.asked.append(f"{name} {given['camera']}" if name == "measure_spot" else name)
         if name == "get_grasp_state":
-            released = {"tool_position": (0.8, 0.1, 0.7), "age_s": self.released_s}
+            released = {"tool_position": (0.8, self.aside, self.carried_at + self.flange_m), "age_s": self.released_s}
             return ToolOutcome({"ok": True, "state": "EMPTY", "width_m": 0.08, "effort_n": 0.0, "released": released})
         if name == "detect_objects":
             table = {"label": "table", "score": 1, "box_xyxy": (0, 0, 1, 1), "camera": "front"}
             seen = {**table, "position_base": (0.9, 0.0, 0.45), "size_m": (0.6, 1.0, 0.01)}
             return ToolOutcome({"ok": True, "detections": [seen] if self.shown else []})
         if name == "measure_spot":
-            assert given["position_base"] == [0.8, 0.1, 0.0 if self.on_floor else 0.45]
+            assert given["position_base"] == [0.8, 0.1, self.carried_at]
+            assert given["most_m"] == pytest.approx(self.flange_m - ROBOT.gripper.finger_offset_m + 0.095)
             high = self.standing_m[given["camera"]]
             if high is None:
                 return ToolOutcome({"ok": False, "error_code": "TOO_FEW_POINTS", "message": "out of view"})
@@ -539,10 +543,10 @@ class Nameless(RequestContext):
         return ToolOutcome({"ok": False, "error_code": "NO_FREE_SPACE", "message": "full"})
 
     @property
-    def on_floor(self) -> bool:
+    def carried_at(self) -> float:
         arguments = self.request.arguments
         assert isinstance(arguments, PlaceArguments)
-        return arguments.target_location == "floor"
+        return 0.0 if arguments.target_location == "floor" else 0.45
 
 
 def nameless(target: str, **measured: float | None) -> Nameless:
@@ -567,9 +571,10 @@ FROM_ABOVE = ["plan_and_execute", "measure_spot arm", "plan_and_execute"]
     ("front", "arm", "code", "why", "asked"),
     [
         (0.05, None, "NONE", "something stands where it was let go", []),
-        (0.0, None, "PLACE_DROP_VERIFY_FAILED", "nothing stands where it was let go", []),
+        (0.0, 0.05, "NONE", "something stands where it was let go", FROM_ABOVE),
+        (0.0, None, "PLACE_DROP_VERIFY_FAILED", "nothing higher than 1.5 cm stands", FROM_ABOVE),
         (None, 0.05, "NONE", "something stands where it was let go", FROM_ABOVE),
-        (None, 0.0, "PLACE_DROP_VERIFY_FAILED", "nothing stands where it was let go", FROM_ABOVE),
+        (None, 0.0, "PLACE_DROP_VERIFY_FAILED", "nothing higher than 1.5 cm stands", FROM_ABOVE),
         (None, None, "PLACE_DROP_VERIFY_FAILED", "no camera shows the spot", FROM_ABOVE),
     ],
 )
@@ -582,12 +587,19 @@ async def test_what_has_no_name_is_put_down_where_something_stands_afterwards(ta
     assert check.asked[check.asked.index("measure_spot front") + 1 :] == asked
 
 
-@pytest.mark.parametrize("fault", ["let go earlier", "the target is not seen"])
+@pytest.mark.parametrize(
+    "fault", ["let go earlier", "let go beside it", "let go from high above", "the target is not seen"]
+)
 async def test_what_has_no_name_and_was_not_measured_to_be_let_go_there_is_not_put_down(fault):
     """Whatever stands there: it may have been lost on the way."""
     check = nameless(HOME.surfaces[0].name, front=0.05, arm=0.05)
     if fault == "let go earlier":
         check.released_s = 1000.0
+    elif fault == "let go beside it":
+        check.aside = 0.9
+    elif fault == "let go from high above":
+        # Over a table, when the target is the floor below it.
+        check.flange_m = 0.7
     else:
         check.shown = False
     settled = await verify_place(check, PUT_DOWN)
@@ -596,12 +608,23 @@ async def test_what_has_no_name_and_was_not_measured_to_be_let_go_there_is_not_p
     assert not any(name.startswith("measure_spot") for name in check.asked)
 
 
-async def test_what_stood_there_before_the_request_proves_nothing():
+async def test_what_was_measured_before_the_fingers_let_go_proves_nothing():
+    """In the same request: then it may have hung there."""
     check = nameless("floor", front=0.05, arm=0.0)
-    check.spot_age_s = 1000.0
+    check.began -= 60.0
+    check.released_s, check.spot_age_s = 5.0, 20.0
     settled = await verify_place(check, PUT_DOWN)
     assert settled.error_code == "PLACE_DROP_VERIFY_FAILED"
     assert "measure_spot arm" in check.asked
+
+
+async def test_an_attempt_that_found_nothing_in_the_gripper_stays_one_where_nothing_stands():
+    check = nameless("floor", front=0.0, arm=0.0)
+    check.request = check.request.model_copy(update={"follows_uncertain": True})
+    holding_nothing = PlaceReport(success=False, error_code="PLACE_HOLDING_NOTHING", reason="the gripper is empty")
+    assert await verify_place(check, holding_nothing) == holding_nothing
+    check.standing_m = {"front": 0.05}
+    assert (await verify_place(check, holding_nothing)).error_code == "NONE"
 
 
 async def test_whether_a_container_has_what_has_no_name_is_not_known():

@@ -7,6 +7,7 @@ from quartet_agent_runtime._coded_work import CodedArm, about, ask, code_and_mes
 from quartet_agent_runtime._http import CLOCK_PATIENCE_S, is_out_of_time
 from quartet_agent_runtime._loop import Loop
 from quartet_agent_runtime._model import Model, ModelAnswer, ToolCall
+from quartet_agent_runtime._nameless import Spot, is_nameless, spot_of, stands_at
 from quartet_agent_runtime._place_region import (
     FLOOR_M,
     FLOOR_RADIUS_M,
@@ -28,14 +29,7 @@ from quartet_agent_runtime._prompt import (
 )
 from quartet_agent_runtime._protocols import ApprovalClient, Routes
 from quartet_agent_runtime._recorder import Recorder
-from quartet_agent_runtime._release import (
-    is_nameless,
-    let_go_over,
-    lies_outside,
-    needs_release,
-    released_at,
-    stands_there,
-)
+from quartet_agent_runtime._release import LetGo, let_go, let_go_over, lies_outside, needs_release
 from quartet_agent_runtime._replay import RecordedTurn, read_turns
 from quartet_agent_runtime._report import Cause, Ending, ReportTool, skill_report, task_report
 from quartet_agent_runtime._request_context import RequestContext
@@ -88,6 +82,7 @@ __all__ = [
     "GatewayClient",
     "GaveUpError",
     "Image",
+    "LetGo",
     "LocalTool",
     "LocalTools",
     "Loop",
@@ -103,6 +98,7 @@ __all__ = [
     "ReportTool",
     "RequestContext",
     "Routes",
+    "Spot",
     "ToolCall",
     "ToolOutcome",
     "ToolSpec",
@@ -130,6 +126,7 @@ __all__ = [
     "is_out_of_time",
     "is_tucked",
     "json_block",
+    "let_go",
     "let_go_over",
     "lies_outside",
     "load_prompt",
@@ -144,7 +141,6 @@ __all__ = [
     "place_facts",
     "read_turns",
     "region_of",
-    "released_at",
     "render_prompt",
     "request_message",
     "retreat",
@@ -153,7 +149,8 @@ __all__ = [
     "settled_grasp",
     "site_names",
     "skill_report",
-    "stands_there",
+    "spot_of",
+    "stands_at",
     "task_report",
     "tuck",
 ]

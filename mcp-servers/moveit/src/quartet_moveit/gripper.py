@@ -90,7 +90,8 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
     """Add open_gripper, close_gripper and get_grasp_state."""
     robot, file = server.robot, server.robot.file.gripper
     releases: list[tuple[float, Place]] = []
-    """The last release: time on the monotonic clock [s], place of the flange."""
+    """The last release: time on the monotonic clock [s], place of the flange. It is forgotten once something is held
+    again: whatever is missing then was not let go there."""
     grasps: list[_Closing] = []
     """The last grasp, as long as it is known to last."""
     held_before = False
@@ -219,6 +220,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
         held.note(now)
         if now.state is GraspState.EMPTY:
             grasps.clear()
+        forget_release(now.state)
         known: dict[str, Any] = {}
         if releases:
             at, (position, on_map) = releases[0]
@@ -239,9 +241,15 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
     async def state_now() -> GraspState | None:
         """Return what the fingers hold, None where that cannot be read."""
         try:
-            return (await grasp_of(robot)).state
+            state = (await grasp_of(robot)).state
         except (RobotLinkError, ToolError):
             return None
+        forget_release(state)
+        return state
+
+    def forget_release(state: GraspState) -> None:
+        if state is GraspState.HOLDING:
+            releases.clear()
 
     async def on_map(position: Point) -> Point | None:
         """Return a point of the base frame in the map frame; it waits for no localisation, None without one."""

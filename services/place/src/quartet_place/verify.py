@@ -4,11 +4,13 @@ import math
 from dataclasses import dataclass, field
 
 from quartet_agent_runtime import (
+    LetGo,
     PlaceRegion,
     RequestContext,
     VerificationError,
     around_drop,
     is_nameless,
+    let_go,
     let_go_over,
     lies_outside,
     mode_of,
@@ -16,14 +18,14 @@ from quartet_agent_runtime import (
     new_detections,
     opening_m,
     region_of,
-    released_at,
     retreat,
-    stands_there,
+    spot_of,
+    stands_at,
     tuck,
 )
 from quartet_contracts import HELD_OBJECT, PlaceArguments, PlaceCode, PlaceReport
 from quartet_contracts.tools import Pose3D
-from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult, Release
+from quartet_contracts.tools.moveit import ArmResult, GraspState, GripperResult
 from quartet_contracts.tools.nav2 import MotionResult
 from quartet_contracts.tools.perception import Detection, PerceptionCode, PlacingPoseResult
 from quartet_site import is_floor, normalise
@@ -70,10 +72,12 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
     grasp = await check.call(GripperResult, "moveit__get_grasp_state")
     if grasp.state is not GraspState.EMPTY:
         return _failed(f"the gripper is {grasp.state}: '{arguments.object_name}' was not let go")
+    dropped = await let_go(check, grasp.released)
     if is_nameless(arguments):
-        return await _verify_nameless(check, arguments, grasp.released)
-    inside, region, above, pictures = await _search(check, arguments, grasp.released)
-    over = await let_go_over(check, grasp.released, region)
+        found = await _verify_nameless(check, arguments, dropped)
+        return report if done_before and not found.success else found
+    inside, region, above, pictures = await _search(check, arguments, dropped)
+    over = let_go_over(dropped, region)
     beside = [one for seen in pictures for one in _new(check, seen) if region and lies_outside(region, one)]
     if inside is not None:
         assert region is not None
@@ -95,7 +99,7 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
     return report if done_before else _failed(f"{where}{above.arm_left}")
 
 
-async def _verify_nameless(check: RequestContext, arguments: PlaceArguments, released: Release | None) -> PlaceReport:
+async def _verify_nameless(check: RequestContext, arguments: PlaceArguments, dropped: LetGo | None) -> PlaceReport:
     """Return whether something stands where the fingers let go what has no name: no camera can look for it.
 
     Raises VerificationError where it was let go over a container, into which nobody can see what it is.
@@ -103,24 +107,24 @@ async def _verify_nameless(check: RequestContext, arguments: PlaceArguments, rel
     target = arguments.target_location
     region = await region_of(check, arguments)
     if region is None:
-        pose = await _placing_pose(check, arguments, arguments.target_id)
+        pose = await _known_placing_pose(check, arguments)
         region = around_drop(mode_of(check.site, target), pose, opening_m(check.site, arguments))
-    if region is None or not await let_go_over(check, released, region):
-        return _failed(
-            f"the gripper is empty; what it held has no name, and that it was let go at '{target}' was not measured"
-        )
-    if region.carried_at is None:
+    if region is not None and region.carried_at is None and let_go_over(dropped, region):
         raise VerificationError(
             f"what was held has no name and was let go over '{target}': whether it is in is not known", uncertain=True
         )
-    stands, arm_left = await stands_there(check, released, region, "front"), ""
-    if stands is None and (at := await released_at(check, released)) is not None:
-        raise_m = check.robot.manipulation.pre_place_height_m
-        above = Pose3D(
-            frame_id=check.robot.frames.base, position=(at[0], at[1], at[2] + raise_m), orientation=FINGERS_DOWN
+    spot = spot_of(check, dropped, region)
+    if dropped is None or spot is None:
+        return _failed(
+            f"the gripper is empty; what it held has no name, and that it was put down at '{target}' was not measured"
         )
-        if await _move(check, above, raise_m):
-            stands = await stands_there(check, released, region, "arm")
+    stands, arm_left = await stands_at(check, spot, "front"), ""
+    if not stands:
+        # The front camera may see the edge of the spot only, and nothing right before the robot.
+        (x, y, z), raise_m = dropped.point, check.robot.manipulation.pre_place_height_m
+        above = Pose3D(frame_id=check.robot.frames.base, position=(x, y, z + raise_m), orientation=FINGERS_DOWN)
+        if await _move(check, above, raise_m) and (nearer := await stands_at(check, spot, "arm")) is not None:
+            stands = nearer
         arm_left = await _tuck(check)
     if stands:
         return PlaceReport(
@@ -128,12 +132,14 @@ async def _verify_nameless(check: RequestContext, arguments: PlaceArguments, rel
             error_code=PlaceCode.NONE,
             reason=f"the gripper is empty and something stands where it was let go at '{target}'{arm_left}",
         )
-    seen = "no camera shows the spot where it was let go" if stands is None else "nothing stands where it was let go"
-    return _failed(f"the gripper is empty; what it held has no name, and {seen} at '{target}'{arm_left}")
+    seen = "no camera shows the spot" if stands is None else "nothing higher than 1.5 cm stands"
+    return _failed(
+        f"the gripper is empty; what it held has no name, and {seen} where it was let go at '{target}'{arm_left}"
+    )
 
 
 async def _search(
-    check: RequestContext, arguments: PlaceArguments, released: Release | None
+    check: RequestContext, arguments: PlaceArguments, dropped: LetGo | None
 ) -> tuple[Detection | None, PlaceRegion | None, LookFromAbove, list[list[Detection]]]:
     """Look for the object from the front, from above and, on the floor, from farther back, until it is found.
 
@@ -145,7 +151,7 @@ async def _search(
     above = LookFromAbove(region=region)
     # Into a container always: what bounced out of it, with one like it inside, lies behind it as likely as before it.
     if inside is None or (region is not None and region.within is not None):
-        above = await _look_from_above(check, arguments, region, await released_at(check, released))
+        above = await _look_from_above(check, arguments, region, dropped and dropped.point)
         inside, region = inside or above.inside, above.region
         pictures += above.pictures
     by_id = _object_id(check) is not None and normalise(arguments.object_name) != HELD_OBJECT
@@ -210,9 +216,7 @@ async def _look_from_above(
     straight above shows the lid only, which has none of its colours. The first two views of a container are always
     taken: they show the floor around it.
     """
-    pose = await _placing_pose(check, arguments, arguments.target_id)
-    if pose.error_code == PerceptionCode.UNKNOWN_OBJECT_ID:
-        pose = await _placing_pose(check, arguments, None)
+    pose = await _known_placing_pose(check, arguments)
     opening = opening_m(check.site, arguments)
     if pose.ok and pose.pre_place_pose is not None and pose.reachable is not False:
         above, lower_by_m = pose.pre_place_pose, pose.pre_place_lower_by_m
@@ -264,6 +268,14 @@ def viewpoints(above: Point, opening: float | None) -> list[Point]:
             for turn in turns
         ]
     return found
+
+
+async def _known_placing_pose(check: RequestContext, arguments: PlaceArguments) -> PlacingPoseResult:
+    """Return what _placing_pose does for the target by its id, or by its name where that id is not known any more."""
+    pose = await _placing_pose(check, arguments, arguments.target_id)
+    if pose.error_code == PerceptionCode.UNKNOWN_OBJECT_ID:
+        pose = await _placing_pose(check, arguments, None)
+    return pose
 
 
 async def _placing_pose(check: RequestContext, arguments: PlaceArguments, target_id: str | None) -> PlacingPoseResult:

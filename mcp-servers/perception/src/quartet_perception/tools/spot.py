@@ -47,19 +47,24 @@ def add_spot_tool(server: ToolServer, perceiver: Perceiver) -> None:
                 Annotated[float, Field(ge=-3, le=3, allow_inf_nan=False)],
                 Annotated[float, Field(ge=-0.1, le=2, allow_inf_nan=False)],
             ],
-            Field(description="Spot: x, y, and the height of what carries things there, within 3 cm [m, base frame]."),
+            Field(description="Spot: x, y, and the height of what carries things there, within 5 cm [m, base frame]."),
         ],
+        most_m: Annotated[
+            float,
+            Field(gt=0, le=1, allow_inf_nan=False, description="What is higher than this over it does not count."),
+        ] = 0.4,
         camera: Annotated[CameraName, Field(description="'front' (mast) or 'arm' (wrist).")] = "front",
     ) -> SpotResult:
         """Measure how high something stands at a spot of a surface or of the floor, whatever it is.
 
-        For what has no name that a camera could look for. standing_m is 0 where nothing stands within 6 cm; the robot's
-        hand does not count. Where the spot is out of view, the newest earlier measurement of it in this task is
-        returned, and age_s says how old it is. TOO_FEW_POINTS: it is out of view and was not measured before.
+        For what has no name that a camera could look for. standing_m is 0 where nothing higher than 1.5 cm stands
+        within 5 cm; the robot's hand does not count. Where the spot is out of view, the newest earlier measurement of
+        it in this task is returned, and age_s says how old it is. TOO_FEW_POINTS: it is out of view and was not
+        measured before.
         """
         x, y, surface = position_base
         view = await perceiver.view(camera)
-        spot, age_s = await perceiver.compute(spot_in, view, x, y, surface), 0.0
+        spot, age_s = await perceiver.compute(spot_in, view, x, y, surface, most_m), 0.0
         place = _on_map(view, position_base)
         if spot is not None and place is not None:
             earlier.append(_Measured(id_scope(), place, spot, time.monotonic()))

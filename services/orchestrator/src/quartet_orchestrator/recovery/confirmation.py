@@ -11,11 +11,13 @@ import time
 from quartet_agent_runtime import (
     FLOOR_M,
     FLOOR_RADIUS_M,
+    LetGo,
     PlaceRegion,
     RequestContext,
     VerificationError,
     around_drop,
     is_nameless,
+    let_go,
     let_go_over,
     lies_outside,
     mode_of,
@@ -24,10 +26,11 @@ from quartet_agent_runtime import (
     new_places,
     opening_m,
     region_of,
-    stands_there,
+    spot_of,
+    stands_at,
 )
 from quartet_contracts import HELD_OBJECT, ApproachArguments, NextAction, PlaceArguments, Skill
-from quartet_contracts.tools.moveit import GraspState, GripperResult, Release
+from quartet_contracts.tools.moveit import GraspState, GripperResult
 from quartet_contracts.tools.perception import LastSeenResult, PlacingPoseResult
 from quartet_site import distance_to_edge, inside, is_floor, normalise
 
@@ -61,7 +64,7 @@ async def doubt(check: RequestContext, *, sees: bool) -> str:
         if (gripper := await _settled(check)).state != wanted:
             return f"the gripper's sensors say {gripper.state}, not {wanted}"
         if isinstance(arguments, PlaceArguments) and sees:
-            return await _not_put_down(check, arguments, gripper.released)
+            return await _not_put_down(check, arguments, await let_go(check, gripper.released))
     except VerificationError as error:
         return f"it could not be confirmed: {error}"
     return ""
@@ -100,7 +103,7 @@ async def _not_before(check: RequestContext, arguments: ApproachArguments, *, se
     return f"'{arguments.object_name}' is {where}, not at most {limit:.2f} m before the robot"
 
 
-async def _not_put_down(check: RequestContext, arguments: PlaceArguments, released: Release | None) -> str:
+async def _not_put_down(check: RequestContext, arguments: PlaceArguments, dropped: LetGo | None) -> str:
     """Return why the object does not lie where a place was to put it.
 
     What is out of view from here, such as a thing in a bin, the agent has seen from above: then the perception server
@@ -112,7 +115,7 @@ async def _not_put_down(check: RequestContext, arguments: PlaceArguments, releas
     # Where others look like it, or may do so unseen, all of them are needed to tell which one is new.
     object_id = None if before or (in_container and normalise(name) != HELD_OBJECT) else arguments.object_id
     if is_nameless(arguments):
-        return await _nameless_not_put_down(check, arguments, released)
+        return await _nameless_not_put_down(check, arguments, dropped)
     # Asked before the look, which replaces it by what is measured from here.
     remembered = await _last_seen(check, name, object_id)
     region = await _region(check, arguments)
@@ -125,7 +128,7 @@ async def _not_put_down(check: RequestContext, arguments: PlaceArguments, releas
     if any(region.holds(one) for one in new) or any(region.contains(point) for point in remembered):
         if not needs_release(check, region):
             return ""
-        if not await let_go_over(check, released, region):
+        if not let_go_over(dropped, region):
             return f"'{name}' was not measured to be let go at '{arguments.target_location}'; one may have lain there"
         if any(lies_outside(region, one) for one in new) or any(_lies_beside(region, point) for point in remembered):
             return f"'{name}' is seen at '{arguments.target_location}' and another one beside it"
@@ -135,19 +138,20 @@ async def _not_put_down(check: RequestContext, arguments: PlaceArguments, releas
     return f"'{name}' is {'seen elsewhere' if seen else 'not seen'}, not at '{arguments.target_location}'"
 
 
-async def _nameless_not_put_down(check: RequestContext, arguments: PlaceArguments, released: Release | None) -> str:
+async def _nameless_not_put_down(check: RequestContext, arguments: PlaceArguments, dropped: LetGo | None) -> str:
     """Return why what has no name does not stand where it was let go; no camera can look for it anywhere else."""
     target = arguments.target_location
     region = await _region(check, arguments)
     if region is None:
         return f"'{target}' is not in view"
-    if not await let_go_over(check, released, region):
-        return f"what was put down has no name, and that it was let go at '{target}' was not measured"
-    stands = await stands_there(check, released, region, "front")
+    spot = spot_of(check, dropped, region)
+    if spot is None:
+        return f"what was put down has no name, and that it was put down at '{target}' was not measured"
+    stands = await stands_at(check, spot, "front")
     if stands:
         return ""
-    seen = "it is not known whether anything" if stands is None else "nothing"
-    return f"what was put down has no name, and {seen} stands where it was let go at '{target}'"
+    seen = "it is not known whether anything stands" if stands is None else "nothing higher than 1.5 cm stands"
+    return f"what was put down has no name, and {seen} where it was let go at '{target}'"
 
 
 async def _region(check: RequestContext, arguments: PlaceArguments) -> PlaceRegion | None:
