@@ -19,7 +19,7 @@ import quartet_orchestrator
 from quartet_orchestrator.api.views import outline
 from quartet_site import load_site
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 FILES = Path(quartet_orchestrator.__file__).parent / "page" / "static"
 PAGE, STOP = "http://page.test", "http://stop.test"

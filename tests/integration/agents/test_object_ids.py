@@ -5,6 +5,7 @@ import pytest
 from quartet_contracts import new_object_id
 
 CAN, TWIN = "red coke can", "second red coke can"
+pytestmark = pytest.mark.long
 
 
 def stand_up(stage):

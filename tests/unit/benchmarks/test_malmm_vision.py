@@ -71,7 +71,7 @@ def test_the_front_camera_sees_a_table_with_nothing_behind_it():
     assert (table > 0).mean() > 0.95
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_things_are_told_where_they_stand_as_far_as_a_camera_can_tell(open_arm):
     seeing = open_arm("stack-blocks", 1, 7)
     world = seeing.world
@@ -110,7 +110,7 @@ def test_what_is_gray_or_white_is_seen_on_wood_by_the_nearer_camera(open_arm, ta
     assert abs(turned) < 0.1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_goes_through_the_wall_of_a_vessel_is_a_part_of_it(open_arm, monkeypatch):
     seeing = open_arm("empty-container", 1, 7)
     sight = seeing.sight
@@ -124,7 +124,7 @@ def test_what_goes_through_the_wall_of_a_vessel_is_a_part_of_it(open_arm, monkey
         assert (placed in kept) == there, (name, along, height)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_tray_stays_where_it_was_seen_whole(open_arm, monkeypatch):
     """What is carried over it hides a part, and what lies in it changes its looks: it seemed to move by 4 cm."""
     seeing = open_arm("empty-container", 1, 7)
@@ -159,7 +159,7 @@ def test_what_the_front_camera_alone_sees_is_looked_at_from_above(open_arm, monk
     assert any(math.dist(hand, (0.2, hand[1], 0.752 + 0.05 + arm.ABOVE_M)) < 0.02 for hand in hands[len(arm.LOOKS) :])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_a_claim_fails_while_what_was_let_go_has_not_been_seen(open_arm, monkeypatch):
     seeing = open_arm("put-block")
     sight = seeing.sight
@@ -182,7 +182,7 @@ async def test_a_claim_fails_while_what_was_let_go_has_not_been_seen(open_arm, m
     assert seeing.completed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_was_let_go_over_a_bin_is_taken_to_be_inside(open_arm):
     """Its walls are in shade: the wrist's camera sees a dark hole, and the front camera does not see into it."""
     seeing = open_arm("rubbish-in-bin", 700)
@@ -198,7 +198,7 @@ def test_what_was_let_go_over_a_bin_is_taken_to_be_inside(open_arm):
     assert notes == [True, False, False]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_hangs_in_the_air_is_no_thing(open_arm, monkeypatch):
     """The front camera now and then takes the hand for a block of its colour."""
     seeing = open_arm("stack-blocks", 4, 28)
@@ -213,7 +213,7 @@ def test_what_hangs_in_the_air_is_no_thing(open_arm, monkeypatch):
         assert sum(name.startswith("silver block") for name in told(seeing)) == names
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_where_another_thing_is_gets_no_name_of_its_own(open_arm, monkeypatch):
     """Three bars that look alike are now and then taken for each other."""
     seeing = open_arm("empty-container", 3, 1)
@@ -240,7 +240,7 @@ def blocks(open_arm):
     return seeing, names[0], other
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_a_thing_looks_like_most_of_the_time_it_is(blocks, monkeypatch):
     """Under some lights silver looks white at first."""
     seeing, name, other = blocks
@@ -252,7 +252,7 @@ def test_what_a_thing_looks_like_most_of_the_time_it_is(blocks, monkeypatch):
     assert [one.kind for one in there] == [seen.kind]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_claim_is_refused_while_what_was_moved_may_be_something_else(blocks, monkeypatch):
     seeing, name, other = blocks
     sight = seeing.sight
@@ -297,7 +297,7 @@ def test_no_thing_is_told_to_lie_a_little_under_the_table():
     assert heights == pytest.approx([-0.045, 0.005, 0.009], abs=1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_fell_farther_than_was_thought_keeps_its_name(open_arm, monkeypatch):
     """A ring that is let go over a peg slides down it; it is thought to lie on its top."""
     seeing = open_arm("insert-in-peg", 3, 1)
@@ -313,7 +313,7 @@ def test_what_fell_farther_than_was_thought_keeps_its_name(open_arm, monkeypatch
     assert sight.things["square ring"].position == low.position
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_the_gripper_holds_is_no_tray_but_what_lies_in_it(open_arm, monkeypatch):
     seeing = open_arm("empty-container", 1, 7)
     sight = seeing.sight
@@ -326,7 +326,7 @@ def test_what_the_gripper_holds_is_no_tray_but_what_lies_in_it(open_arm, monkeyp
     assert sight.held == name
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("further", "seed"), [(0, 1), (len(arm.FURTHER_LOOKS), 0)])
 def test_the_hand_looks_on_while_a_thing_of_the_catalogue_was_not_seen(open_arm, monkeypatch, further, seed):
     """The block is not found before the last of so many further looks; the hand ends where episodes begin.
@@ -358,7 +358,7 @@ def test_the_hand_looks_on_while_a_thing_of_the_catalogue_was_not_seen(open_arm,
     assert math.dist(seeing.world.hand, START[0]) < 0.01
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_may_stand_on_furniture_that_no_camera_shows_is_told(open_arm, monkeypatch):
     found = Sight._found
     monkeypatch.setattr(Sight, "_found", lambda *args: (one for one in found(*args) if one.kind != "grill"))
@@ -381,7 +381,7 @@ def test_no_true_pose_is_read(open_arm, monkeypatch):
     assert seeing.facts.hand_position[2] > 1.0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_the_catalogue_describes_wrongly_is_not_told(open_arm, monkeypatch):
     def of_another_world(things):
         return make_catalogue([*Tabletop.generate("open-bottle", 0, 0).layout.things])
@@ -390,7 +390,7 @@ def test_what_the_catalogue_describes_wrongly_is_not_told(open_arm, monkeypatch)
     assert "block" not in open_arm("put-block").state()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_pose_stays_while_it_changes_less_than_the_published_rule_says(open_arm):
     seeing = open_arm("put-block", 1)
     first = told(seeing)["block"]
