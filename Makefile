@@ -30,7 +30,7 @@ unit: setup
 
 # Four workers, since half of the time a test waits. In the folders' order: the long ones (e2e) first, so that all
 # workers end at the same time.
-test: setup ## Run all tests but the next three, ten minutes on 2 cores
+test: setup ## Run all tests but the next three, about a quarter of an hour
 	@$(BIN)/python -m pytest -n 4 --dist loadscope --no-loadscope-reorder -q -m "not long" $(PYTEST_ARGS)
 
 test-long: setup ## Run the tests that take long and seldom fail alone (marked `long`)

@@ -48,6 +48,23 @@ def test_a_spot_that_no_pixel_shows_is_not_known(table):
     assert spot_in(blind, 0.65, -0.4, TABLE, MOST) is None
 
 
+def test_a_spot_of_which_less_than_half_is_seen_is_not_known_to_be_free(table):
+    view = table.view(target=(*BLOCK, TABLE))
+    half = replace(view, depth=np.where(view.points[..., 0] < BLOCK[0] - 0.01, view.depth, np.float32(0)))
+    assert spot_in(view, *BLOCK, TABLE, MOST).rise == 0.0
+    assert spot_in(half, *BLOCK, TABLE, MOST) is None
+
+
+def test_what_is_seen_without_the_surface_around_it_is_not_known_to_stand_there(table):
+    """A few pixels of the surface do not tell how high it is."""
+    table.box((*BLOCK, TABLE + 0.05), (0.05, 0.05, 0.1), GREY)
+    view = table.view(target=(*BLOCK, TABLE))
+    corner = np.hypot(view.points[..., 0] - BLOCK[0] + 0.1, view.points[..., 1] - BLOCK[1]) < 0.015
+    alone = replace(view, depth=np.where((view.heights > TABLE + 0.055) | corner, view.depth, np.float32(0)))
+    assert spot_in(view, *BLOCK, TABLE, MOST).rise == pytest.approx(0.1, abs=0.01)
+    assert spot_in(alone, *BLOCK, TABLE, MOST) is None
+
+
 def test_what_hangs_over_the_surface_hides_the_spot_and_does_not_stand_there(table):
     """An arm, or the board of a shelf."""
     view = table.box((*BLOCK, TABLE + 0.75), (0.5, 0.5, 0.02), GREY).view(eye=(0.85, 0.05, 1.6), target=(*BLOCK, TABLE))
