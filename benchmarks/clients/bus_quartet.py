@@ -24,7 +24,7 @@ async def answering(told: Given) -> AsyncIterator[str]:
 
         async def work() -> None:
             while True:
-                delivery = await queue.take()
+                delivery = await queue.take(begin=True)
                 assert delivery is not None
                 await queue.mark_started(delivery)
                 request = {"request_id": delivery.request.request_id, "task_id": delivery.request.task_id}

@@ -342,7 +342,7 @@ async def test_nothing_is_lost_when_a_redis_with_users_is_started_again(make_red
 async def test_the_orchestrator_loads_the_functions_again_and_agents_wait_for_it(guarded, bus_of, a_request, refused):
     pick = await bus_of("pick")
     with pytest.raises(
-        BusUnavailableError, match=r"does not have the functions quartet_v5\. The orchestrator loads them"
+        BusUnavailableError, match=r"does not have the functions quartet_v6\. The orchestrator loads them"
     ):
         await pick.skills(Skill.PICK).alive()
     orchestrator = await bus_of("orchestrator")

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from quartet_bus import Bus, BusOptions
+from quartet_bus._replies import Waiter
 from quartet_contracts import Skill, State, encode
 from support.store import KEYS, command
 
@@ -48,12 +49,10 @@ async def test_whoever_asked_for_nonsense_is_told(bus, a_request):
         broken = json.loads(encode(a_request(reply_to=replies.stream(Skill.PICK))))
         broken["arguments"] = {"object_name": ""}
         queue = bus.skills(Skill.PICK)
-        future = asyncio.get_running_loop().create_future()
-        replies._waiting[Skill.PICK, "r1"] = future
+        waiter = replies._waiting[Skill.PICK, "r1"] = Waiter()
         await put(bus, m=json.dumps(broken))
         assert await queue.take(0.3) is None
-        async with asyncio.timeout(60):
-            result = await future
+        result = await waiter.wait(60)
     assert (result.error_code, result.state) == ("UNKNOWN", State.FAILED)
     assert "the request could not be read" in result.reason
     (letter,) = await bus.dead_letters.list()

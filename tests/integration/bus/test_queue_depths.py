@@ -70,7 +70,7 @@ async def test_a_task_for_any_robot_is_as_old_as_it_was_when_one_gets_it(bus: Bu
 
 async def test_dead_letters_are_counted(bus: Bus) -> None:
     assert await bus.dead_letters.count() == 0
-    await bus.skills(Skill.PICK)._add(b"not a request")
+    await command(bus, "XADD", KEYS.skill_stream(Skill.PICK), "*", "m", "not a request")
     assert await bus.skills(Skill.PICK).take(0) is None
     assert await bus.dead_letters.count() == 1
 

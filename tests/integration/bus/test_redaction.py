@@ -6,6 +6,7 @@ from quartet_bus._questions import Question
 from quartet_contracts import JournalEvent, Skill, State, TaskStatus
 from quartet_contracts.journal import ToolReturned
 from quartet_process import Secret
+from support.store import KEYS, command
 
 JWT = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJwaWNrIn0.c2lnbmF0dXJlLW9mLXRoaXM"
 SAID = f'refused: "Bearer {JWT}" at redis://pick:s3cret@host:6379/0, and a-value-that-nobody-may-see'
@@ -39,7 +40,8 @@ async def test_nothing_that_people_read_holds_a_secret(bus, a_request, a_result,
 async def test_a_dead_letter_holds_no_secret(bus, redis_url):
     Secret.fixed("a-value-that-nobody-may-see")
     queue = bus.skills(Skill.PICK)
-    await queue._add(f'{{"grant": "{JWT}", "note": "a-value-that-nobody-may-see"}}'.encode())
+    message = f'{{"grant": "{JWT}", "note": "a-value-that-nobody-may-see"}}'
+    await command(bus, "XADD", KEYS.skill_stream(Skill.PICK), "*", "m", message)
     assert await queue.take(0) is None
     (letter,) = await bus.dead_letters.list()
     assert letter.message == '{"grant": "***", "note": "***"}'

@@ -73,7 +73,7 @@ async def test_a_question_comes_in_time_whatever_the_clock_of_who_asks(bus, othe
 async def test_an_answer_cannot_be_sent_to_another_stream(bus, other):
     """A request that names a stream of its own choice becomes a dead letter."""
     forged = turn(bus).model_copy(update={"reply_to": "quartet:tasks:ada"})
-    await bus.turns._add(forged.model_dump_json().encode())
+    await bus.turns._add(forged)
     asking = asyncio.create_task(bus.turns.ask(turn(bus, 2), 30))
     delivery = await take(other)
     assert delivery.message.request_id == "turn-2"

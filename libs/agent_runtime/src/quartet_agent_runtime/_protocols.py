@@ -100,8 +100,11 @@ class Routes(Protocol):
 class SkillSource(Protocol):
     """One replica's view of one skill's request stream."""
 
-    async def take(self, timeout_s: float) -> Delivery | None:
-        """Return the next request, or None after `timeout_s` without one."""
+    async def take(self, timeout_s: float, *, begin: bool) -> Delivery | None:
+        """Return the next request, or None after `timeout_s` without one.
+
+        With `begin` it may be marked as started already; mark_started then has nothing left to do.
+        """
         ...
 
     async def mark_started(self, delivery: Any) -> None:

@@ -135,7 +135,7 @@ class _Agent:
     async def work(self) -> None:
         while not self._stop.is_set():
             try:
-                delivery = await unless_stopped(self._stop, self._source.take(TAKE_TIMEOUT_S))
+                delivery = await unless_stopped(self._stop, self._source.take(TAKE_TIMEOUT_S, begin=True))
             except Exception as error:
                 self._health.own_problem = f"{type(error).__name__}: {error}"
                 log.error("no requests can be taken: %s", error)

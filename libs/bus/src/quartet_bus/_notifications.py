@@ -24,14 +24,14 @@ POLL_S = 2.0
 class Wakeup:
     """Event that is set when a topic was signalled, or when a signal may have been missed."""
 
-    def __init__(self, heard: Callable[[bytes], None] | None = None) -> None:
+    def __init__(self, heard: Callable[[bytes], bool] | None = None) -> None:
         self._event = asyncio.Event()
         self._heard = heard
 
     def hear(self, data: bytes) -> None:
-        """Hand on what a signal carries, if it carries anything and somebody wants it."""
-        if data and self._heard is not None:
-            self._heard(data)
+        """Hand on what a signal carries; wake the waiter unless somebody needed just that."""
+        if not (data and self._heard is not None and self._heard(data)):
+            self.wake()
 
     def wake(self) -> None:
         """Wake the waiter, also one that waits later."""
@@ -65,10 +65,11 @@ class Notifications:
         return ("PUBLISH", self._keys.signal(topic), "")
 
     @contextlib.asynccontextmanager
-    async def listen(self, *topics: str, heard: Callable[[bytes], None] | None = None) -> AsyncGenerator[Wakeup]:
+    async def listen(self, *topics: str, heard: Callable[[bytes], bool] | None = None) -> AsyncGenerator[Wakeup]:
         """Yield a wake-up for `topics`. It is set once at the start, when the subscription is active.
 
-        `heard` gets what signals carry. Whoever may write to a channel can send it anything.
+        `heard` gets what signals carry and tells whether that was all that the signal is about: the keys are read at
+        the next poll then. Whoever may write to a channel can send it anything.
         """
         wakeup = Wakeup(heard)
         async with contextlib.AsyncExitStack() as stack:
@@ -119,6 +120,8 @@ class Notifications:
                 backoff.worked()
                 while True:
                     self._handle(await self._next_message())
+                    # Whoever was woken goes on first, then this looks for the next one.
+                    await asyncio.sleep(0)
             except (exceptions.RedisError, OSError) as error:
                 await backoff.failed(self._store.unavailable(error))
             finally:
@@ -142,4 +145,5 @@ class Notifications:
             for wakeup in self._wakeups.get(message[1].decode(), ()):
                 if message[0] == b"message":
                     wakeup.hear(message[2])
-                wakeup.wake()
+                else:
+                    wakeup.wake()

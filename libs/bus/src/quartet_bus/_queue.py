@@ -25,15 +25,13 @@ from quartet_bus.errors import (
 )
 from quartet_bus.functions import queues
 from quartet_bus.functions.records import TakeEntries
-from quartet_bus.functions.requests import AddRequest
-from quartet_contracts import ContractError, Message
+from quartet_bus.functions.requests import AddRequest, Newest
+from quartet_contracts import ContractError, Message, encode
 from quartet_process import BACKGROUND
 
 log = logging.getLogger(__name__)
 M = TypeVar("M", bound=Message)
 FIELD = b"m"
-Newest = tuple[str, str, queues.Admission]
-"""Entry id, request id and admission of the entry that a consumer has read last."""
 
 
 def queue_full(stream: str, cap: int) -> QueueFullError:
@@ -93,6 +91,8 @@ class Admitted(Generic[M]):
     lease: Lease
     redelivered: bool
     started: bool
+    begun: bool
+    """Whether this consumer has marked it as started in the step that admitted it."""
     canceled: bool
     age_s: float
     """Time since the entry was added [s]."""
@@ -170,9 +170,11 @@ class Queue(Part, ABC, Generic[M]):
             log.error("%d consumers of %s were removed: whoever may read it has named them", gone, self._stream)
             SKIPPED.labels("consumer").inc(gone)
 
-    async def _add(self, data: bytes) -> str:
+    async def _add(self, message: M) -> str:
         await self._make_group()
-        entry_id = await self._store.run(AddRequest(self._stream, self._options.queue_entries, data))
+        entry_id = await self._store.run(
+            AddRequest(self._stream, self._options.queue_entries, encode(message), *self._identity(message))
+        )
         if entry_id is None:
             raise queue_full(self._stream, self._options.queue_entries)
         return entry_id
@@ -187,8 +189,11 @@ class Queue(Part, ABC, Generic[M]):
                 raise
         self._group_made = True
 
-    async def _next(self, block_ms: int | None) -> Admitted[M] | None:
-        """Reclaim one entry when that is due, else read one. None: there is none, or it was answered here."""
+    async def _next(self, block_ms: int | None, begin: bool = False) -> Admitted[M] | None:
+        """Reclaim one entry when that is due, else read one. None: there is none, or it was answered here.
+
+        With `begin` one that is read is marked as started in the same step, where the queue can do that.
+        """
         try:
             await self._make_group()
             if time.monotonic() >= self._reclaim_due:
@@ -200,7 +205,7 @@ class Queue(Part, ABC, Generic[M]):
                 await self._clear_consumers()
             if not await self._may_read():
                 return None
-            answer, admission = await self._read(block_ms)
+            answer, admission = await self._read(block_ms, begin)
         except BusServerError as error:
             if error.code != "NOGROUP":
                 raise
@@ -214,7 +219,7 @@ class Queue(Part, ABC, Generic[M]):
         self._disposed += admitted is None
         return admitted
 
-    async def _read(self, block_ms: int | None) -> tuple[Any, Newest | None]:
+    async def _read(self, block_ms: int | None, begin: bool) -> tuple[Any, Newest | None]:
         """Return the answer of XREADGROUP, and of AdmitNewest when it was called in the same round trip."""
         return await self._store.call(*self._read_command(block_ms)), None
 
@@ -287,8 +292,9 @@ class Queue(Part, ABC, Generic[M]):
             await self._dead_letter(entry_id, data, str(error), None, False)
             return None
         identity, deadline = self._identity(message)
-        if admission is not None and admission[:2] == (entry_id, identity):
-            found = admission[2]
+        begun = False
+        if admission is not None and (admission.entry_id, admission.request_id) == (entry_id, identity):
+            found, begun = admission.admission, admission.begun
         else:
             found = await self._ask_admission(entry_id, identity, deadline)
         if found.done is not None or found.owner != entry_id:
@@ -301,7 +307,7 @@ class Queue(Part, ABC, Generic[M]):
                 await self._dead_letter(entry_id, data, reason, message, found.started)
                 return None
         lease = Lease(entry_id, identity, self._store.losses)
-        return Admitted(message, lease, redelivered, found.started, found.canceled, found.age_s)
+        return Admitted(message, lease, redelivered, found.started, begun, found.canceled, found.age_s)
 
     async def _reset_deliveries(self, entry_id: str) -> None:
         """Count the deliveries of an entry from 1 again."""

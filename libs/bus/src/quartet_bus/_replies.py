@@ -25,6 +25,31 @@ log = logging.getLogger(__name__)
 MAX_POLL_S = 3.0
 """Period in which the stored result is looked up, in case it was missed on the reply stream [s]."""
 REJOIN_POLL_S = 0.25
+MOST_LEFT = 32
+"""Number of answers that came with their signals after which those on the stream are taken off."""
+
+
+class Waiter:
+    """Caller that waits for a result."""
+
+    def __init__(self) -> None:
+        self._result: SkillResult | None = None
+        self._come = asyncio.Event()
+
+    def give(self, result: SkillResult) -> bool:
+        """Give the caller its result; False when it has one."""
+        if self._result is not None:
+            return False
+        self._result = result
+        self._come.set()
+        return True
+
+    async def wait(self, timeout_s: float) -> SkillResult | None:
+        """Return the result, None without one after `timeout_s`."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._come.wait()
+        return self._result
 
 
 class _Watch:
@@ -126,7 +151,9 @@ class Replies(Part):
     def __init__(self, context: BusContext) -> None:
         super().__init__(context)
         self._streams = {skill: context.keys.replies(skill, context.replica) for skill in Skill}
-        self._waiting: dict[tuple[Skill, str], asyncio.Future[SkillResult]] = {}
+        self._waiting: dict[tuple[Skill, str], Waiter] = {}
+        self._left = dict.fromkeys(Skill, 0)
+        """Number of answers that have come with their signals and may still lie on the stream."""
         self._readers: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> "Replies":
@@ -157,12 +184,11 @@ class Replies(Part):
         its deadline (it is withdrawn: nothing has happened), and when there is no result `grace_s` after the deadline
         or the replica that took it is gone and none lives (it was taken: the outcome is not known).
         """
-        future: asyncio.Future[SkillResult] = asyncio.get_running_loop().create_future()
-        self._waiting[request.skill, request.request_id] = future
+        waiter = self._waiting[request.skill, request.request_id] = Waiter()
         try:
             entry_id = await queue.submit(request)
             return await self._wait(
-                _Watch(queue, request, entry_id, absent_after_s, grace_s, waited_s), request, future
+                _Watch(queue, request, entry_id, absent_after_s, grace_s, waited_s), request, waiter
             )
         finally:
             del self._waiting[request.skill, request.request_id]
@@ -184,20 +210,18 @@ class Replies(Part):
         reason = "the orchestrator that asked for it went away before it was begun"
         if await queue.withdraw("", request, reason):
             raise NoAnswerError(reason, taken=False, started=False)
-        future: asyncio.Future[SkillResult] = asyncio.get_running_loop().create_future()
-        self._waiting[request.skill, request.request_id] = future
+        waiter = self._waiting[request.skill, request.request_id] = Waiter()
         watch = _Watch(queue, request, "", absent_after_s, grace_s, lambda: 0.0, age_s)
         watch.hurry()
         try:
-            return await watch.look() or await self._wait(watch, request, future)
+            return await watch.look() or await self._wait(watch, request, waiter)
         finally:
             del self._waiting[request.skill, request.request_id]
 
-    async def _wait(self, watch: _Watch, request: SkillRequest, future: "asyncio.Future[SkillResult]") -> SkillResult:
+    async def _wait(self, watch: _Watch, request: SkillRequest, waiter: Waiter) -> SkillResult:
         while True:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(watch.pause_s):
-                    return await asyncio.shield(future)
+            if (result := await waiter.wait(watch.pause_s)) is not None:
+                return result
             try:
                 result = await watch.look()
             except BusUnavailableError as error:
@@ -213,6 +237,7 @@ class Replies(Part):
         async with self._notifications.listen(stream, heard=partial(self._hear, skill)) as wakeup:
             while True:
                 try:
+                    self._left[skill] = 0
                     while answers := await self._store.run(take_replies(stream)):
                         for data in answers:
                             self._deliver(skill, data or b"")
@@ -222,15 +247,22 @@ class Replies(Part):
                     continue
                 await wakeup.wait()
 
-    def _hear(self, skill: Skill, data: bytes) -> None:
-        """Deliver a result that came with the signal: it saves the caller the way to the stream, where it lies too."""
+    def _hear(self, skill: Skill, data: bytes) -> bool:
+        """Deliver a result that came with the signal, and return whether the stream need not be read.
+
+        It saves the way to the stream, where the result lies too: it is taken off there with later ones.
+        """
         if len(data) > RESULT_BYTES:
-            return
-        with contextlib.suppress(ContractError):
+            return False
+        try:
             result = decode(RESULTS[skill], data)
-            future = self._waiting.get((skill, result.request_id))
-            if future is not None and not future.done():
-                future.set_result(result)
+        except ContractError:
+            return False
+        waiter = self._waiting.get((skill, result.request_id))
+        if waiter is None or not waiter.give(result):
+            return False
+        self._left[skill] += 1
+        return self._left[skill] < MOST_LEFT
 
     def _deliver(self, skill: Skill, data: bytes) -> None:
         try:
@@ -239,8 +271,8 @@ class Replies(Part):
             log.error("unreadable reply of %s dropped: %s", skill, error)
             SKIPPED.labels("reply").inc()
             return
-        future = self._waiting.get((skill, result.request_id))
-        if future is None:
+        waiter = self._waiting.get((skill, result.request_id))
+        if waiter is None:
             log.debug("reply of %s to %s, for which no caller waits any more", skill, result.request_id)
-        elif not future.done():
-            future.set_result(result)
+        else:
+            waiter.give(result)

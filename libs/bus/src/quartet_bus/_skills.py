@@ -8,11 +8,11 @@ from typing import Any
 
 from quartet_bus._dead_letters import DeadLetters
 from quartet_bus._part import BusContext
-from quartet_bus._queue import FIELD, Admitted, Delivery, Newest, Queue
+from quartet_bus._queue import FIELD, Admitted, Delivery, Queue
 from quartet_bus._store import Backoff, Reader
 from quartet_bus.errors import BusError, BusUnavailableError, LeaseLostError
 from quartet_bus.functions.queues import Cancel, SettlePresence
-from quartet_bus.functions.requests import AdmitNewest, LookUp, Withdraw
+from quartet_bus.functions.requests import AdmitNewest, LookUp, Newest, Withdraw
 from quartet_contracts import (
     MAX_MESSAGE_BYTES,
     RESULTS,
@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 class SkillDelivery(Delivery[SkillRequest]):
     """Request taken from the stream. One that was `started` before is not run again; its outcome is observed."""
 
+    begun: bool
+    """Whether the take that returned it has marked it as started."""
     made_at: float
     """Time at which it was made, as boot_time() of this process counts [s]."""
 
@@ -72,30 +74,48 @@ class SkillQueue(Queue[SkillRequest]):
         self._reader: Reader | None = None
         self._taking = asyncio.Lock()
         self._backoff = Backoff(f"requests for {skill}")
+        self._admit_newest = {begin: self._make_admit_newest(begin) for begin in (False, True)}
+
+    def _make_admit_newest(self, begin: bool) -> AdmitNewest:
+        return AdmitNewest(
+            stream=self._stream,
+            group=self._group,
+            consumer=self._consumer,
+            owner=self._keys.owner(self.kind, ""),
+            done=self._keys.done(self.kind, ""),
+            started=self._keys.started(self.kind, ""),
+            canceled=self._keys.canceled(""),
+            kept_ms=round(self._options.results_s * 1000),
+            begin=int(begin),
+        )
 
     async def submit(self, request: SkillRequest) -> str:
         """Put a request on the stream and return its entry id."""
         if request.skill != self.skill:
             raise ValueError(f"a request for '{request.skill}' does not belong on the stream of '{self.skill}'")
-        return await self._add(encode(request))
+        return await self._add(request)
 
-    async def take(self, timeout_s: float | None = None) -> SkillDelivery | None:
+    async def take(self, timeout_s: float | None = None, *, begin: bool = False) -> SkillDelivery | None:
         """Return the next request, or None after `timeout_s` without one (None: no limit).
 
         Requests that are malformed, duplicates, expired or canceled before the start are answered here and never
         returned. One caller at a time; a second one waits for the first. Waits while Redis is away.
+
+        With `begin` a request that nobody had before is marked as started in the same step, which saves a way to the
+        store. It is for a caller that runs at once what it takes: a request that is lost on the way to it counts as
+        started, so that its outcome is observed.
         """
         async with self._taking:
-            return await self._take(timeout_s)
+            return await self._take(timeout_s, begin)
 
-    async def _take(self, timeout_s: float | None) -> SkillDelivery | None:
+    async def _take(self, timeout_s: float | None, begin: bool) -> SkillDelivery | None:
         end = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
             left = None if end is None else end - time.monotonic()
             if left is not None and left <= 0 and timeout_s != 0:
                 return None
             try:
-                delivery = await self._take_once(self._block_ms(left))
+                delivery = await self._take_once(self._block_ms(left), begin)
                 self._backoff.worked()
             except BusError as error:
                 await self._backoff.failed(error)
@@ -109,8 +129,8 @@ class SkillQueue(Queue[SkillRequest]):
             return limit
         return min(limit, round(left_s * 1000)) or None if left_s > 0 else None
 
-    async def _take_once(self, block_ms: int | None) -> SkillDelivery | None:
-        admitted: Admitted[SkillRequest] | None = await self._next(block_ms)
+    async def _take_once(self, block_ms: int | None, begin: bool) -> SkillDelivery | None:
+        admitted: Admitted[SkillRequest] | None = await self._next(block_ms, begin)
         if admitted is None:
             return None
         request, lease = admitted.message, admitted.lease
@@ -127,31 +147,23 @@ class SkillQueue(Queue[SkillRequest]):
                 return None
         self._add_lease(lease)
         made_at = boot_time() - age_s
-        return SkillDelivery(request, admitted.redelivered, admitted.started, lease, made_at)
+        return SkillDelivery(request, admitted.redelivered, admitted.started, lease, admitted.begun, made_at)
 
-    async def _read(self, block_ms: int | None) -> tuple[Any, Newest | None]:
+    async def _read(self, block_ms: int | None, begin: bool) -> tuple[Any, Newest | None]:
         """Read and admit in one round trip, to shorten the latency of a request."""
         if self._reader is None:
             self._reader = self._store.reader()
-        return await self._reader.then(
-            self._read_command(block_ms),
-            AdmitNewest(
-                stream=self._stream,
-                group=self._group,
-                consumer=self._consumer,
-                owner=self._keys.owner(self.kind, ""),
-                done=self._keys.done(self.kind, ""),
-                started=self._keys.started(self.kind, ""),
-                canceled=self._keys.canceled(""),
-                kept_ms=round(self._options.results_s * 1000),
-            ),
-        )
+        return await self._reader.then(self._read_command(block_ms), self._admit_newest[begin])
 
     async def mark_started(self, delivery: SkillDelivery) -> None:
-        """Persist the start, before the first effect. Raises LeaseLostError when another replica has the request."""
+        """Persist the start, before the first effect, unless `take` has.
+
+        Raises LeaseLostError when another replica has the request.
+        """
         if delivery.lost.is_set():
             raise LeaseLostError(f"request '{delivery.request.request_id}' was taken over by another replica")
-        await self._start(delivery.lease, delivery.request.deadline)
+        if not delivery.begun:
+            await self._start(delivery.lease, delivery.request.deadline)
 
     async def finish(self, delivery: SkillDelivery, result: SkillResult) -> bool:
         """Answer and acknowledge in one step. False: another replica had answered, whose result stands."""

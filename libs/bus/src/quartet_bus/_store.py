@@ -271,11 +271,12 @@ class Store:
         """
         options = self._options
         try:
-            async with asyncio.timeout(limit_s or options.command_patience_s + options.answer_s):
+            if limit_s is None:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(options.answer_s):
+                        return await run()
+            async with asyncio.timeout(limit_s or options.command_patience_s):
                 if limit_s is None:
-                    with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(options.answer_s):
-                            return await run()
                     await self._drop_idle()
                 return await run()
         except TimeoutError as error:

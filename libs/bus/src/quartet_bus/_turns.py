@@ -8,9 +8,10 @@ from quartet_bus._dead_letters import DeadLetters
 from quartet_bus._keys import Key
 from quartet_bus._notifications import POLL_S
 from quartet_bus._part import BusContext
-from quartet_bus._queue import FIELD, Delivery, Newest, Queue, take_replies
+from quartet_bus._queue import FIELD, Delivery, Queue, take_replies
 from quartet_bus._store import Backoff, Reader
 from quartet_bus.errors import BusError, NoAnswerError
+from quartet_bus.functions.requests import Newest
 from quartet_contracts import MalformedMessageError, Skill, TurnAnswer, TurnRequest, decode, encode
 from quartet_process import boot_time, redact_bytes
 
@@ -52,7 +53,7 @@ class TurnQueue(Queue[TurnRequest]):
         Raises NoAnswerError after its deadline, and when nobody who speaks has been there for `absent_after_s` [s].
         """
         end = boot_time() + request.deadline - request.created_at
-        await self._add(encode(request))
+        await self._add(request)
         last_seen = time.monotonic()
         async with self._notifications.listen(request.reply_to) as wakeup:
             while True:
@@ -110,7 +111,7 @@ class TurnQueue(Queue[TurnRequest]):
             await self._store.close_reader(self._reader)
             self._reader = None
 
-    async def _read(self, block_ms: int | None) -> tuple[Any, Newest | None]:
+    async def _read(self, block_ms: int | None, begin: bool) -> tuple[Any, Newest | None]:
         if self._reader is None:
             self._reader = self._store.reader()
         return await self._reader(*self._read_command(block_ms)), None

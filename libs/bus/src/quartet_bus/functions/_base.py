@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform, get_typ
 
 from quartet_bus._keys import Key
 
-VERSION = 5
+VERSION = 6
 LIBRARY = f"quartet_v{VERSION}"
 NOT_FOUND = "Function not found"
 """Part of the error with which Redis answers a call while the library is not loaded."""
@@ -45,6 +45,7 @@ class Function(ABC, Generic[R]):
         """Convert the answer of Redis."""
 
     @classmethod
+    @functools.cache
     def name(cls) -> str:
         """Return the name of the function in Redis."""
         return LIBRARY + "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in cls.__name__)
@@ -61,9 +62,9 @@ class Function(ABC, Generic[R]):
     def command(self) -> tuple[Any, ...]:
         """Return the Redis command that calls the function."""
         key_names, argument_names, many = self.signature()
-        keys = getattr(self, key_names[0]) if many else [getattr(self, name) for name in key_names]
-        keys = [key for key in keys if key is not None]
-        return ("FCALL", self.name(), len(keys), *keys, *(getattr(self, name) for name in argument_names))
+        values = vars(self)
+        keys = values[key_names[0]] if many else [values[name] for name in key_names if values[name] is not None]
+        return ("FCALL", self.name(), len(keys), *keys, *[values[name] for name in argument_names])
 
     @classmethod
     def from_command(cls, command: list[bytes]) -> dict[str, bytes] | None:

@@ -1,5 +1,6 @@
 """Functions on skill requests."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from quartet_bus._keys import Key
@@ -13,17 +14,32 @@ class AddRequest(TextFunction):
     stream: Key
     cap: int
     message: bytes
+    request_id: str
+    deadline: float
 
     body = """
 if redis.call('XLEN', stream) >= tonumber(cap) then return false end
-return redis.call('XADD', stream, '*', 'm', message)
+return redis.call('XADD', stream, '*', 'm', message, 'i', request_id, 'd', deadline)
 """
 
 
-class AdmitNewest(Function[tuple[str, str, Admission] | None]):
+@dataclass(frozen=True)
+class Newest:
+    """Request that a consumer has read last."""
+
+    entry_id: str
+    request_id: str
+    begun: bool
+    """Whether its start is recorded in the same step."""
+    admission: Admission
+    """Its state before that."""
+
+
+class AdmitNewest(Function[Newest | None]):
     """Admit the request that this consumer read last: of all taken entries a new one has the highest id.
 
-    None: the entry has to be admitted with Admit.
+    With `begin` its start is recorded too, as MarkStarted does, if it is new and not canceled. None: the entry has to
+    be admitted with Admit.
     """
 
     stream: Key
@@ -35,27 +51,35 @@ class AdmitNewest(Function[tuple[str, str, Admission] | None]):
     started: str
     canceled: str
     kept_ms: int
-    """Time after the deadline for which the owner is kept."""
+    """Time after the deadline for which the owner and the start are kept."""
+    begin: int
+    """1 or 0."""
 
     body = """
 local rows = redis.pcall('XPENDING', stream, group, '-', '+', 1000, consumer)
 if rows.err or not rows[1] then return false end
 local entry_id = rows[#rows][1]
 local found = redis.call('XRANGE', stream, entry_id, entry_id)
-if not found[1] or found[1][2][1] ~= 'm' then return false end
-local readable, message = pcall(cjson.decode, found[1][2][2])
-if not readable or type(message) ~= 'table' then return false end
-local id, deadline = message.request_id, message.deadline
-if type(id) ~= 'string' or #id > 64 or type(deadline) ~= 'number' then return false end
+if not found[1] then return false end
+local id, deadline = field(found[1][2], 'i'), tonumber(field(found[1][2], 'd'))
+if not id or #id > 64 or not deadline then return false end
 local left_ms = (deadline - redis.call('TIME')[1]) * 1000
-if left_ms > 1e12 then return false end
-local first = admit(owner .. id, entry_id, string.format('%d', math.max(0, left_ms) + kept_ms))
-return {entry_id, id, unpack(admission(first, done .. id, started .. id, canceled .. id))}
+if not (left_ms <= 1e12) then return false end
+local expiry_ms = string.format('%d', math.max(0, left_ms) + kept_ms)
+local first = admit(owner .. id, entry_id, expiry_ms)
+local state, begun = admission(first, done .. id, started .. id, canceled .. id), 0
+if begin == '1' and first == entry_id and not state[2] and state[3] == 0 and state[4] == 0 then
+  redis.call('SET', started .. id, consumer, 'PX', expiry_ms)
+  begun = 1
+end
+return {entry_id, id, begun, unpack(state)}
 """
 
-    def read(self, answer: Any) -> tuple[str, str, Admission] | None:
-        """Return entry id, request id and admission."""
-        return None if answer is None else (answer[0].decode(), answer[1].decode(), Admission.of(answer[2:]))
+    def read(self, answer: Any) -> Newest | None:
+        """Return the request and its state."""
+        if answer is None:
+            return None
+        return Newest(answer[0].decode(), answer[1].decode(), bool(answer[2]), Admission.of(answer[3:]))
 
 
 class Withdraw(BoolFunction):
