@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from fastmcp import Context, FastMCP
 from fastmcp.tools import ToolResult
-from mcp_types import ImageContent, TextContent
+from mcp_types import ImageContent, TextContent, ToolAnnotations
 from pydantic import BaseModel
 
 from quartet_agent_runtime import GatewayClient, Loop, Recorder, ReportTool, Tools, WorkClock, skill_report
@@ -280,7 +280,7 @@ def build_server(host: ToolHost) -> FastMCP:
         """Talks too much."""
         return Sum(message="x" * 50_000)
 
-    @server.tool
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
     async def picture() -> ToolResult:
         """Returns an image."""
         return ToolResult(

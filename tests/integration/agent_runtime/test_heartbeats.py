@@ -77,7 +77,9 @@ async def test_it_beats_with_its_grant_as_long_as_the_tool_runs(mover, eventuall
 @pytest.mark.parametrize("listed", ["walk", "other"])
 async def test_it_beats_also_where_a_kept_list_does_not_tell_that_the_tool_only_reads(mover, eventually, listed):
     kept = KeptListings()
-    kept.keep(mover.url, Listing([ToolSpec(listed, "", {"type": "object"})], frozenset({"watch"})), 300.0)
+    kept.keep(
+        mover.url, Listing([ToolSpec(listed, "", {"type": "object"}), ToolSpec("watch", "", {}, reads=True)]), 300.0
+    )
     async with Toolbox({"legs": mover.url}, "g", [], PATIENCE_S, kept=kept) as tools:
         call = asyncio.create_task(tools.call("legs__walk", {}, silent))
         await eventually(lambda: mover.beats)

@@ -41,7 +41,7 @@ async def test_tools_are_listed_once_however_often_they_are_called(host, progres
 
 
 def listing(*names: str) -> Listing:
-    return Listing([ToolSpec(name, "", {"type": "object"}) for name in names], frozenset())
+    return Listing([ToolSpec(name, "", {"type": "object"}) for name in names])
 
 
 async def test_a_list_that_may_be_kept_is_asked_for_once_by_all_requests(host, progress):

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from fastmcp import FastMCP
+from mcp_types import ToolAnnotations
 
 from quartet_process import stop_on_signals, write_ready_file
 from quartet_process.serving import HttpServer, listen
 
+READS = ToolAnnotations(read_only_hint=True)
 KEPT_S = 60
 """How long a client may keep the list of tools [s]."""
 POSE = {"frame_id": "map", "position": [1.251, -0.402, 0.0], "orientation": [0.0, 0.0, 0.3826834, 0.9238795]}
@@ -29,7 +31,7 @@ def create_server() -> FastMCP:
         """Drive the base to a pose: x and y in metres, yaw in radians, in the frame `frame_id`."""
         return _ok(pose={**POSE, "frame_id": frame_id, "position": [x, y, 0.0]}, distance_m=0.03, seconds=7.4)
 
-    @server.tool
+    @server.tool(annotations=READS)
     async def get_robot_pose(frame_id: str = "map") -> dict[str, Any]:
         """Return where the base is, in the frame `frame_id`."""
         return _ok(pose={**POSE, "frame_id": frame_id}, age_s=0.02)
@@ -44,12 +46,12 @@ def create_server() -> FastMCP:
         """Plan a motion of a group of joints to a named state or a pose, and execute it."""
         return _ok(group=group, target=target, target_type=target_type, planning_s=0.12, seconds=2.9)
 
-    @server.tool
+    @server.tool(annotations=READS)
     async def look(area: str, camera: str = "front") -> dict[str, Any]:
         """Take a picture of an area and return what is seen in it."""
         return _ok(area=area, camera=camera, seen=["wooden table", "red can", "white cup"], lit=True)
 
-    @server.tool
+    @server.tool(annotations=READS)
     async def detect_objects(prompt: str, camera: str = "front", threshold: float = 0.4) -> dict[str, Any]:
         """Find what `prompt` names in the picture of a camera, with a confidence of at least `threshold`."""
         found = {"label": prompt, "confidence": 0.87, "pose": {**POSE, "frame_id": camera}, "size": [0.07, 0.07, 0.12]}

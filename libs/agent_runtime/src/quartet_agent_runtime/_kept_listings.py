@@ -15,8 +15,10 @@ class Listing:
     """The tools of a server."""
 
     specs: Specs
-    reading: frozenset[str]
-    """Names of those that only read; every other one may move the robot."""
+
+    def reads(self, tool: str) -> bool:
+        """Return whether a tool only reads; one that is not in the list may move the robot."""
+        return any(spec.reads for spec in self.specs if spec.name == tool)
 
 
 class KeptListings:

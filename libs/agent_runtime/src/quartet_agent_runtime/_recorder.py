@@ -59,7 +59,7 @@ class Recorder:
         self._transcripts = transcripts
         self._held: list[JournalEvent] = []
         self._writing: asyncio.Task[None] | None = None
-        """Writes the result of the last call, while the model reads it."""
+        """Writes a call that only reads while it is made, and the last result while the model reads it."""
         self._last_progress = 0.0
         self._unsaved: dict[str, Any] | None = None
         self._saver: asyncio.Task[None] | None = None
@@ -134,14 +134,20 @@ class Recorder:
         *,
         journaled: bool = False,
         durable: bool = True,
+        reads: bool = False,
     ) -> CallResult:
         """Journal `call`, make it, and journal and count its outcome.
 
         `label` is the tool's name in the metrics; `journaled`: the call is in the journal already. Where the outcome
         need not be `durable` when this returns, its writing has only begun: the next write waits for it, and so does
-        the next call, which is journaled before it is made. A model may be asked meanwhile; nothing may be done.
+        the next call, which is journaled before it is made. A model may be asked meanwhile; nothing may be done. A call
+        that only `reads` is made while it is being journaled: made once more by who goes on, it does no harm.
         """
-        if not journaled:
+        if not journaled and reads:
+            if self._writing is not None and self._writing.done():
+                await self.written()
+            self._begin_to_write(_called(call))
+        elif not journaled:
             await self.called(call)
         began = time.monotonic()
         outcome = await make()
@@ -151,18 +157,22 @@ class Recorder:
         if durable:
             return CallResult(outcome, await self.returned(call, outcome, duration))
         references = [await self.keep(image) for image in outcome.images]
-        event = self._now(_returned(call, outcome, duration, references))
-        self._writing = asyncio.create_task(self._begin(self._writing, event))
+        self._begin_to_write(_returned(call, outcome, duration, references))
         return CallResult(outcome, references)
 
-    async def _begin(self, before: "asyncio.Task[None] | None", event: JournalEvent) -> None:
+    def _begin_to_write(self, event: Happening) -> None:
+        """Begin to journal `event`, behind what is held and what was begun before."""
+        events, self._held = [*self._held, self._now(event)], []
+        self._writing = asyncio.create_task(self._write_behind(self._writing, events))
+
+    async def _write_behind(self, before: "asyncio.Task[None] | None", events: list[JournalEvent]) -> None:
         if before is not None:
             await before
-        await self._journal.append(event)
+        await self._journal.append(*events)
 
     async def called(self, call: ToolCall) -> None:
         """Journal that `call` is going to be made."""
-        await self.write(ToolCalled(call_id=call.id, tool=call.name[:100], arguments=_journaled(call.arguments)))
+        await self.write(_called(call))
 
     async def progress(self, call: ToolCall, fraction: float | None, message: str) -> None:
         """Journal the progress of a running call, at most four times a second; `fraction` is from 0 to 1."""
@@ -240,6 +250,10 @@ class Recorder:
             "ending": ending,
             "messages": messages,
         }
+
+
+def _called(call: ToolCall) -> ToolCalled:
+    return ToolCalled(call_id=call.id, tool=call.name[:100], arguments=_journaled(call.arguments))
 
 
 def _returned(call: ToolCall, outcome: ToolOutcome, duration_s: float, images: list[str]) -> ToolReturned:

@@ -107,7 +107,7 @@ class Server:
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             await report(min(1.0, progress / total) if total else None, message or "")
 
-        async with contextlib.nullcontext() if tool in listing.reading else self._heartbeats.during():
+        async with contextlib.nullcontext() if listing.reads(tool) else self._heartbeats.during():
             return await self._guarded(
                 session.call_tool(
                     tool,
@@ -196,8 +196,15 @@ class Server:
 
         tools = await read_tools(self.name, page)
         listing = Listing(
-            [ToolSpec(tool.name, clean(tool.description or ""), checkable(tool.input_schema)) for tool in tools],
-            frozenset(tool.name for tool in tools if tool.annotations and tool.annotations.read_only_hint),
+            [
+                ToolSpec(
+                    tool.name,
+                    clean(tool.description or ""),
+                    checkable(tool.input_schema),
+                    reads=bool(tool.annotations and tool.annotations.read_only_hint),
+                )
+                for tool in tools
+            ]
         )
         self._kept.keep(self.url, listing, min(ttl_s))
         return listing

@@ -100,7 +100,11 @@ class Toolbox:
             raise ToolsUnavailableError(
                 f"MCP servers do not offer {', '.join(missing)}; run servers of the same version as the agents"
             )
-        shown = [ToolSpec(name, found[name].description, found[name].schema) for name in self._shown]
+        # What surrounds a tool may do more than the tool.
+        shown = [
+            replace(found[name], name=name, reads=found[name].reads and name not in self._surrounds)
+            for name in self._shown
+        ]
         chars = sum(len(spec.description) + len(json.dumps(spec.schema)) for spec in shown)
         if chars > MAX_SHOWN_CHARS:
             raise ToolsUnavailableError(

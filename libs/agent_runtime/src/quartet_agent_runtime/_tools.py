@@ -21,6 +21,8 @@ class ToolSpec:
     description: str
     schema: dict[str, Any]
     """JSON Schema of the arguments."""
+    reads: bool = False
+    """Whether it only reads, as its server says; any other one may move the robot."""
 
 
 @dataclass(frozen=True)

@@ -45,13 +45,18 @@ class LiveCalls:
         return list(self._specs.values())
 
     async def make(self, call: ToolCall, *, journaled: bool = False) -> CallResult:
-        """Check, journal and make `call`, and begin to journal its result, which is durable before the next call.
+        """Check, journal and make `call`, and begin to journal its result, which is durable before another one acts.
 
         `journaled`: the call is in the journal already.
         """
-        label = call.name if call.name in self._specs else "unknown"
+        spec = self._specs.get(call.name)
         result = await self._recorder.record_call(
-            call, lambda: self._checked(call), label, journaled=journaled, durable=False
+            call,
+            lambda: self._checked(call),
+            "unknown" if spec is None else spec.name,
+            journaled=journaled,
+            durable=False,
+            reads=spec is not None and spec.reads,
         )
         self.uncertain |= result.outcome.void
         return result
