@@ -81,6 +81,79 @@ async def test_what_could_not_be_journaled_ends_also_who_only_reads(store, recor
     assert store.order == ["look"]
 
 
+async def test_no_more_than_one_call_is_ahead_of_the_journal(store, recorder):
+    await make_call(store, recorder, "look", reads=True)
+    second = asyncio.create_task(make_call(store, recorder, "look again", reads=True))
+    done, _ = await asyncio.wait({second}, timeout=0.2)
+    assert (done, store.order) == (set(), ["look"])
+    store.open.set()
+    await second
+    assert store.order[:4] == ["look", "tool_call", "tool_result", "look again"]
+
+
+async def test_progress_of_a_reading_call_stays_behind_its_entry(store, recorder):
+    """And keeps nothing from whoever waits for the journal."""
+    call = ToolCall("look", "look", {})
+
+    async def make():
+        await recorder.progress(call, 0.5, "looking")
+        return ToolOutcome({"ok": True})
+
+    await recorder.record_call(call, make, "look", durable=False, reads=True)
+    acting = asyncio.create_task(make_call(store, recorder, "drive", reads=False))
+    store.open.set()
+    await acting
+    await recorder.written()
+    assert store.order == ["tool_call", "tool_progress", "tool_result", "tool_call", "drive", "tool_result"]
+
+
+async def test_a_lost_entry_is_told_to_the_loop_though_progress_came_after_it(store, recorder):
+    """The store was away for the entry alone: what followed it must not stand there without it."""
+    call = ToolCall("look", "look", {})
+    store.broken = True
+    store.open.set()
+
+    async def make():
+        await store.refused.wait()
+        store.broken = False
+        await recorder.progress(call, 0.5, "looking")
+        return ToolOutcome({"ok": True})
+
+    await recorder.record_call(call, make, "look", durable=False, reads=True)
+    with pytest.raises(ConnectionError, match="the store is away"):
+        await make_call(store, recorder, "drive", reads=False)
+    assert store.order == []
+    await make_call(store, recorder, "halt", reads=False)
+    assert store.order[:2] == ["tool_call", "halt"], "whoever has been told can bring the robot to rest"
+
+
+async def test_progress_that_could_not_be_journaled_harms_nothing(store, recorder):
+    call = ToolCall("look", "look", {})
+    store.open.set()
+
+    async def make():
+        await recorder.written()
+        store.broken = True
+        await recorder.progress(call, 0.5, "looking")
+        await store.refused.wait()
+        store.broken = False
+        return ToolOutcome({"ok": True})
+
+    await recorder.record_call(call, make, "look", durable=False, reads=True)
+    await make_call(store, recorder, "drive", reads=False)
+    assert store.order[:4] == ["tool_call", "tool_result", "tool_call", "drive"]
+
+
+async def test_what_was_begun_is_written_though_who_waited_for_it_was_canceled(store, recorder):
+    acting = asyncio.create_task(make_call(store, recorder, "drive", reads=False))
+    await asyncio.wait({acting}, timeout=0.1)
+    acting.cancel()
+    await asyncio.gather(acting, return_exceptions=True)
+    store.open.set()
+    await recorder.written()
+    assert store.order == ["tool_call"]
+
+
 @pytest.mark.parametrize("reads", [True, False])
 async def test_a_loop_reads_while_the_turn_that_wanted_it_is_written(model, memory, make_loop, talk, reads):
     """The turn and the call are written together, in front of or behind the call itself."""

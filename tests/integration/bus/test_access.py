@@ -95,7 +95,7 @@ async def test_all_that_a_job_needs(guarded, bus_of, a_request, a_result, a_task
             request = a_request(f"r{number}", **fields)
             asking = asyncio.create_task(replies.ask(orchestrator.skills(skill), request))
             source = agent.skills(skill)
-            taken = await source.take(10)
+            taken = await source.take(10, begin=True)
             await source.mark_started(taken)
             reference = await agent.images.put("t1", b"picture", "image/jpeg")
             await agent.transcripts.save("t1", "loop", {"messages": []})

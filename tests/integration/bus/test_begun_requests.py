@@ -1,11 +1,13 @@
 """An agent takes a request and marks it as started in one way to the store."""
 
 import asyncio
+import time
 
 import pytest
 
 from quartet_bus import LeaseLostError
 from quartet_bus._replies import MOST_LEFT
+from quartet_bus.errors import StoreFullError
 from quartet_contracts import Skill, encode
 from support.store import KEYS, command
 
@@ -76,6 +78,52 @@ async def test_what_was_canceled_before_is_not_begun(bus, other, a_request):
     assert (await bus.skills(PICK).result("r1")).state == "CANCELED"
 
 
+async def test_what_is_too_late_is_not_begun(bus, other, a_request):
+    await bus.skills(PICK).submit(a_request(deadline=time.time() - 1))
+    assert await other.skills(PICK).take(0, begin=True) is None
+    assert not await is_started(bus)
+    assert "its deadline had passed" in (await bus.skills(PICK).result("r1")).reason
+
+
+async def test_what_could_not_be_admitted_is_not_begun_by_later_reads_that_find_nothing(
+    bus, other, a_request, eventually, monkeypatch
+):
+    """The store takes no writes for a moment. Who has the entry by then does not know that it could run it."""
+    queue = other.skills(PICK)
+
+    async def full(*_):
+        await bus._store.load_functions()
+        raise StoreFullError("no room")
+
+    await queue.take(0)
+    await bus.skills(PICK).submit(a_request())
+    await command(bus, "FUNCTION FLUSH")
+    monkeypatch.setattr(queue, "_ask_admission", full)
+    reads = []
+    then = queue._store.reader
+
+    def reader():
+        made = then()
+        read = made.then
+
+        async def noted(*given):
+            reads.append(await read(*given))
+            return reads[-1]
+
+        made.then = noted
+        return made
+
+    monkeypatch.setattr(queue._store, "reader", reader)
+    monkeypatch.setattr(queue, "_reader", None)
+    taking = asyncio.create_task(queue.take(60, begin=True))
+    # One that brings the entry, and two after it that find nothing, with the functions loaded again.
+    await eventually(lambda: len(reads) >= 3)
+    assert not await is_started(bus)
+    monkeypatch.undo()
+    again = await taking
+    assert (again.request.request_id, again.started, again.begun) == ("r1", False, False)
+
+
 async def test_a_duplicate_begins_nothing(bus, other, a_request, a_result):
     """Neither while the original runs nor after its result."""
     queue = other.skills(PICK)
@@ -121,6 +169,8 @@ async def test_an_entry_that_does_not_say_whose_it_is_is_admitted_by_its_message
     delivery = await queue.take(60, begin=True)
     assert (delivery.request.request_id, delivery.started, delivery.begun) == ("r1", False, False)
     assert await command(bus, "EXISTS", KEYS.owner("skill:pick", "r1"))
+    assert not await command(bus, "EXISTS", KEYS.owner("skill:pick", "another"))
+    assert not await is_started(bus, "another")
     await queue.mark_started(delivery)
     assert await is_started(bus)
 

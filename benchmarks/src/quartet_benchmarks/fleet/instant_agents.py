@@ -27,7 +27,7 @@ def answer_to(request: SkillRequest) -> PickResult:
 async def answer(queue: SkillQueue) -> None:
     """Answer every request of a queue."""
     while True:
-        delivery = await queue.take()
+        delivery = await queue.take(begin=True)
         assert delivery is not None
         await queue.mark_started(delivery)
         await queue.finish(delivery, answer_to(delivery.request))

@@ -112,7 +112,7 @@ async def _lie_during(stack: Stack, job: Job, skill: Skill, told: list[str]) -> 
 async def _lie(bus: Bus, skill: Skill, told: list[str]) -> None:
     queue = bus.skills(skill)
     while True:
-        delivery = await queue.take()
+        delivery = await queue.take(begin=True)
         if delivery is None:
             continue
         request = delivery.request

@@ -1,4 +1,4 @@
-"""Record what happens in a loop: in the task's journal, before it takes effect, with images and transcripts."""
+"""Record what happens in a loop: in the task's journal, before anything is done for it, with images and transcripts."""
 
 import asyncio
 import json
@@ -59,7 +59,7 @@ class Recorder:
         self._transcripts = transcripts
         self._held: list[JournalEvent] = []
         self._writing: asyncio.Task[None] | None = None
-        """Writes a call that only reads while it is made, and the last result while the model reads it."""
+        """The newest write, which waits for all before it; None where the loop knows that one has failed."""
         self._last_progress = 0.0
         self._unsaved: dict[str, Any] | None = None
         self._saver: asyncio.Task[None] | None = None
@@ -67,21 +67,47 @@ class Recorder:
 
     async def write(self, event: Happening) -> None:
         """Journal `event`, behind what is held; all before it and itself are durable when this returns."""
-        self._held.append(self._now(event))
-        await self.write_held()
+        self._begin_to_write(event)
+        await self.written()
 
     async def write_held(self) -> None:
-        """Journal what is held, if anything is, behind all that was begun to be written."""
+        """Journal what is held, if anything is; all before it and itself are durable when this returns."""
         if self._held:
+            self._begin_to_write()
             await self.written()
-            held, self._held = self._held, []
-            await self._journal.append(*held)
 
     async def written(self) -> None:
-        """Return when the result that was begun to be written is durable; raises what has kept it from it."""
-        writing, self._writing = self._writing, None
-        if writing is not None:
-            await writing
+        """Return when all that was begun to be written is durable; raises what has kept any of it from it.
+
+        Who waits here may be canceled; what was begun is written all the same.
+        """
+        writing = self._writing
+        if writing is None:
+            return
+        try:
+            await asyncio.shield(writing)
+        except Exception:
+            self._writing = None
+            raise
+
+    def _begin_to_write(self, *events: Happening) -> None:
+        """Begin to journal what is held and `events`, behind all that was begun before and only if that succeeds."""
+        all_events, self._held = [*self._held, *map(self._now, events)], []
+        if all_events:
+            self._writing = asyncio.create_task(self._write_behind(self._writing, all_events))
+
+    async def _write_behind(self, before: "asyncio.Task[None] | None", events: list[JournalEvent]) -> None:
+        if before is not None:
+            await before
+        await self._journal.append(*events)
+
+    async def _tell_behind(self, before: "asyncio.Task[None] | None", event: JournalEvent) -> None:
+        if before is not None:
+            await before
+        try:
+            await self._journal.append(event)
+        except Exception as error:
+            log.warning("progress of %s is not in the journal: %s", self._loop_id, error)
 
     def _now(self, event: Happening) -> JournalEvent:
         return JournalEvent(
@@ -139,13 +165,12 @@ class Recorder:
         """Journal `call`, make it, and journal and count its outcome.
 
         `label` is the tool's name in the metrics; `journaled`: the call is in the journal already. Where the outcome
-        need not be `durable` when this returns, its writing has only begun: the next write waits for it, and so does
-        the next call, which is journaled before it is made. A model may be asked meanwhile; nothing may be done. A call
-        that only `reads` is made while it is being journaled: made once more by who goes on, it does no harm.
+        need not be `durable` when this returns, its writing has only begun, and the next call waits for it. A model may
+        be asked meanwhile; nothing may be done. A call that only `reads` does not wait for its own entry and for what
+        was held: made once more by who goes on, it does no harm.
         """
         if not journaled and reads:
-            if self._writing is not None and self._writing.done():
-                await self.written()
+            await self.written()
             self._begin_to_write(_called(call))
         elif not journaled:
             await self.called(call)
@@ -160,27 +185,21 @@ class Recorder:
         self._begin_to_write(_returned(call, outcome, duration, references))
         return CallResult(outcome, references)
 
-    def _begin_to_write(self, event: Happening) -> None:
-        """Begin to journal `event`, behind what is held and what was begun before."""
-        events, self._held = [*self._held, self._now(event)], []
-        self._writing = asyncio.create_task(self._write_behind(self._writing, events))
-
-    async def _write_behind(self, before: "asyncio.Task[None] | None", events: list[JournalEvent]) -> None:
-        if before is not None:
-            await before
-        await self._journal.append(*events)
-
     async def called(self, call: ToolCall) -> None:
         """Journal that `call` is going to be made."""
         await self.write(_called(call))
 
     async def progress(self, call: ToolCall, fraction: float | None, message: str) -> None:
-        """Journal the progress of a running call, at most four times a second; `fraction` is from 0 to 1."""
+        """Begin to journal the progress of a running call, at most four times a second; `fraction` is from 0 to 1.
+
+        Nobody waits until it is written, and nothing depends on it.
+        """
         now = time.monotonic()
         if now - self._last_progress >= PROGRESS_INTERVAL_S:
             self._last_progress = now
             text = truncate(message, MAX_JOURNAL_TEXT)
-            await self.write(ToolProgress(call_id=call.id, tool=call.name, fraction=fraction, message=text))
+            event = self._now(ToolProgress(call_id=call.id, tool=call.name, fraction=fraction, message=text))
+            self._writing = asyncio.create_task(self._tell_behind(self._writing, event))
 
     async def returned(self, call: ToolCall, outcome: ToolOutcome, duration_s: float) -> list[str]:
         """Store the images of an outcome, journal it, and return the references of the images."""

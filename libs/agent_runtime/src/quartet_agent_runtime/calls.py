@@ -1,4 +1,4 @@
-"""The tool calls of one loop: checked, journaled before they are made, counted against the budget."""
+"""The tool calls of one loop: checked, journaled before they are made unless they only read, counted."""
 
 from typing import Protocol
 

@@ -113,6 +113,8 @@ class Queue(Part, ABC, Generic[M]):
         self._reclaim_due = 0.0
         self._clear_due = 0.0
         self._group_made = False
+        self._newest = "0-0"
+        """Id of the newest entry that was read."""
         self._disposed = 0
         """Number of entries that were read and not returned: dead letters and duplicates."""
 
@@ -215,7 +217,8 @@ class Queue(Part, ABC, Generic[M]):
         if not answer:
             return None
         entry_id, fields = answer[0][1][0]
-        admitted = await self._admit(entry_id.decode(), fields, redelivered=False, admission=admission)
+        self._newest = entry_id.decode()
+        admitted = await self._admit(self._newest, fields, redelivered=False, admission=admission)
         self._disposed += admitted is None
         return admitted
 

@@ -74,20 +74,6 @@ class SkillQueue(Queue[SkillRequest]):
         self._reader: Reader | None = None
         self._taking = asyncio.Lock()
         self._backoff = Backoff(f"requests for {skill}")
-        self._admit_newest = {begin: self._make_admit_newest(begin) for begin in (False, True)}
-
-    def _make_admit_newest(self, begin: bool) -> AdmitNewest:
-        return AdmitNewest(
-            stream=self._stream,
-            group=self._group,
-            consumer=self._consumer,
-            owner=self._keys.owner(self.kind, ""),
-            done=self._keys.done(self.kind, ""),
-            started=self._keys.started(self.kind, ""),
-            canceled=self._keys.canceled(""),
-            kept_ms=round(self._options.results_s * 1000),
-            begin=int(begin),
-        )
 
     async def submit(self, request: SkillRequest) -> str:
         """Put a request on the stream and return its entry id."""
@@ -153,7 +139,19 @@ class SkillQueue(Queue[SkillRequest]):
         """Read and admit in one round trip, to shorten the latency of a request."""
         if self._reader is None:
             self._reader = self._store.reader()
-        return await self._reader.then(self._read_command(block_ms), self._admit_newest[begin])
+        admit = AdmitNewest(
+            stream=self._stream,
+            group=self._group,
+            consumer=self._consumer,
+            owner=self._keys.owner(self.kind, ""),
+            done=self._keys.done(self.kind, ""),
+            started=self._keys.started(self.kind, ""),
+            canceled=self._keys.canceled(""),
+            kept_ms=round(self._options.results_s * 1000),
+            begin=int(begin),
+            after=self._newest,
+        )
+        return await self._reader.then(self._read_command(block_ms), admit)
 
     async def mark_started(self, delivery: SkillDelivery) -> None:
         """Persist the start, before the first effect, unless `take` has.

@@ -38,8 +38,9 @@ class Newest:
 class AdmitNewest(Function[Newest | None]):
     """Admit the request that this consumer read last: of all taken entries a new one has the highest id.
 
-    With `begin` its start is recorded too, as MarkStarted does, if it is new and not canceled. None: the entry has to
-    be admitted with Admit.
+    With `begin` its start is recorded too, as MarkStarted does, if the consumer had no entry so new before, and if it
+    is new, in time and not canceled. The function also runs where nothing was read: then the newest is one that was
+    not admitted, and nobody would learn that it was begun. None: the entry has to be admitted with Admit.
     """
 
     stream: Key
@@ -54,6 +55,8 @@ class AdmitNewest(Function[Newest | None]):
     """Time after the deadline for which the owner and the start are kept."""
     begin: int
     """1 or 0."""
+    after: str
+    """Id of the newest entry that this consumer had before."""
 
     body = """
 local rows = redis.pcall('XPENDING', stream, group, '-', '+', 1000, consumer)
@@ -63,12 +66,14 @@ local found = redis.call('XRANGE', stream, entry_id, entry_id)
 if not found[1] then return false end
 local id, deadline = field(found[1][2], 'i'), tonumber(field(found[1][2], 'd'))
 if not id or #id > 64 or not deadline then return false end
+if not string.find(field(found[1][2], 'm') or '', '"request_id":"' .. id .. '"', 1, true) then return false end
 local left_ms = (deadline - redis.call('TIME')[1]) * 1000
 if not (left_ms <= 1e12) then return false end
 local expiry_ms = string.format('%d', math.max(0, left_ms) + kept_ms)
 local first = admit(owner .. id, entry_id, expiry_ms)
 local state, begun = admission(first, done .. id, started .. id, canceled .. id), 0
-if begin == '1' and first == entry_id and not state[2] and state[3] == 0 and state[4] == 0 then
+local fresh = first == entry_id and comes_after(entry_id, after) and left_ms > 0
+if begin == '1' and fresh and not state[2] and state[3] == 0 and state[4] == 0 then
   redis.call('SET', started .. id, consumer, 'PX', expiry_ms)
   begun = 1
 end
