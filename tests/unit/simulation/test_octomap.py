@@ -98,7 +98,7 @@ def test_what_was_known_beside_the_body_stays(octomap):
     behind, beside = (1.01, 0.0, 1.01), (1.01 - RESOLUTION, 0.0, 1.01 + RESOLUTION)
     octomap.integrate(seen(wall(1.01, middle=1.01 - RESOLUTION)), arm)
     assert there(octomap, behind, beside) == [True, False]
-    octomap.integrate(seen(wall(1.01)), arm + [RESOLUTION, 0.0, 0.0])
+    octomap.integrate(seen(wall(1.01)), arm + np.array([RESOLUTION, 0.0, 0.0]))
     assert there(octomap, behind, (1.01, 0.0, 1.01 + RESOLUTION)) == [False, True]
 
 
