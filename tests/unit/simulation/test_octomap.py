@@ -91,17 +91,6 @@ def test_the_robot_is_no_obstacle_to_itself_padding_included(octomap):
     assert there(octomap, near, aside) == [True, True]
 
 
-def test_what_was_known_beside_the_body_stays(octomap):
-    """A counter under an arm: a planner that forgets it leads the arm into it."""
-    octomap.integrate(seen(wall(1.01)), NOTHING)
-    arm = np.array([[1.01 - RESOLUTION, y, 1.01] for y in np.arange(-0.05, 0.05, SPACING)])
-    behind, beside = (1.01, 0.0, 1.01), (1.01 - RESOLUTION, 0.0, 1.01 + RESOLUTION)
-    octomap.integrate(seen(wall(1.01, middle=1.01 - RESOLUTION)), arm)
-    assert there(octomap, behind, beside) == [True, False]
-    octomap.integrate(seen(wall(1.01)), arm + np.array([RESOLUTION, 0.0, 0.0]))
-    assert there(octomap, behind, (1.01, 0.0, 1.01 + RESOLUTION)) == [False, True]
-
-
 @pytest.mark.parametrize("step", [(0.7, 0.0, 0.0), (-0.6, 0.55, 0.0), (0.0, -1.3, 0.1)])
 def test_voxels_stay_where_they_are_when_the_base_drives(octomap, step):
     octomap.integrate(seen(wall(1.01)), NOTHING)

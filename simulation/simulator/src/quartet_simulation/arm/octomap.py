@@ -111,19 +111,14 @@ class Octomap:
     def integrate(self, view: DepthView, body: np.ndarray) -> None:
         """Take over a picture; `body` are points (N, 3) all over the robot, which is no obstacle to itself.
 
-        The body frees the voxels that it is in, and what the picture shows beside it, up to a voxel away, counts as the
-        body. What was known there before stays: an arm that lies over a counter has not taken the counter away. MoveIt
-        frees the voxels in which it sees the body.
+        The body, padded by a voxel, frees the voxels that it is in. MoveIt frees those in which it sees the body.
         """
         grid = self._occupied
-        occupied = _true_in(grid)
-        gone = occupied[view.sees_through((occupied + self._corner + 0.5) * RESOLUTION)]
+        known = _true_in(grid)
+        gone = known[view.sees_through((known + self._corner + 0.5) * RESOLUTION)]
         grid[tuple(gone.T)] = False
-        known = grid.copy()
         grid[self._cells(view.points())] = True
         self._clear_around(body)
-        grid |= known
-        grid[self._cells(body)] = False
         for axis in range(3):
             ends: list[slice | list[int]] = [slice(None)] * 3
             ends[axis] = [0, -1]
