@@ -1,4 +1,4 @@
-"""An agent takes a request and marks it as started in one way to the store."""
+"""An agent takes a request and marks it as started in one round trip to Redis."""
 
 import asyncio
 import time

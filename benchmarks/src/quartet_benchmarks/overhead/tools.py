@@ -11,6 +11,7 @@ from quartet_process import stop_on_signals, write_ready_file
 from quartet_process.serving import HttpServer, listen
 
 READS = {"readOnlyHint": True}
+"""What a server says of a tool that only reads, as Quartet's servers do."""
 KEPT_S = 60
 """How long a client may keep the list of tools [s]."""
 POSE = {"frame_id": "map", "position": [1.251, -0.402, 0.0], "orientation": [0.0, 0.0, 0.3826834, 0.9238795]}

@@ -5,6 +5,7 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, cast
 
 from quartet_agent_runtime import _metrics as metrics
@@ -79,7 +80,7 @@ class Recorder:
     async def written(self) -> None:
         """Return when all that was begun to be written is durable; raises what has kept any of it from it.
 
-        Who waits here may be canceled; what was begun is written all the same.
+        Canceling whoever waits here does not cancel the writing; `leave` does.
         """
         writing = self._writing
         if writing is None:
@@ -93,17 +94,19 @@ class Recorder:
     def _begin_to_write(self, *events: Happening) -> None:
         """Begin to journal what is held and `events`, behind all that was begun before and only if that succeeds."""
         all_events, self._held = [*self._held, *map(self._now, events)], []
-        if all_events:
-            self._writing = asyncio.create_task(self._write_behind(self._writing, all_events))
+        self._begin(partial(self._journal.append, *all_events))
 
-    async def _write_behind(self, before: "asyncio.Task[None] | None", events: list[JournalEvent]) -> None:
-        if before is not None:
-            await before
-        await self._journal.append(*events)
+    def _begin(self, write: Callable[[], Awaitable[object]]) -> None:
+        """Begin `write` when all that was begun before has succeeded."""
 
-    async def _tell_behind(self, before: "asyncio.Task[None] | None", event: JournalEvent) -> None:
-        if before is not None:
-            await before
+        async def write_behind(before: "asyncio.Task[None] | None") -> None:
+            if before is not None:
+                await before
+            await write()
+
+        self._writing = asyncio.create_task(write_behind(self._writing))
+
+    async def _append_progress(self, event: JournalEvent) -> None:
         try:
             await self._journal.append(event)
         except Exception as error:
@@ -199,7 +202,7 @@ class Recorder:
             self._last_progress = now
             text = truncate(message, MAX_JOURNAL_TEXT)
             event = self._now(ToolProgress(call_id=call.id, tool=call.name, fraction=fraction, message=text))
-            self._writing = asyncio.create_task(self._tell_behind(self._writing, event))
+            self._begin(partial(self._append_progress, event))
 
     async def returned(self, call: ToolCall, outcome: ToolOutcome, duration_s: float) -> list[str]:
         """Store the images of an outcome, journal it, and return the references of the images."""

@@ -69,6 +69,7 @@ class Link:
             await connection.send_packed_command([_packed(command) for command in commands])
             for command in commands:
                 try:
+                    # The client knows no form for what a function answers.
                     if command[0] == "FCALL":
                         answers.append(await connection.read_response())
                     else:

@@ -207,7 +207,7 @@ class Queue(Part, ABC, Generic[M]):
                 await self._clear_consumers()
             if not await self._may_read():
                 return None
-            answer, admission = await self._read(block_ms, begin)
+            answer, newest = await self._read(block_ms, begin)
         except BusServerError as error:
             if error.code != "NOGROUP":
                 raise
@@ -218,7 +218,7 @@ class Queue(Part, ABC, Generic[M]):
             return None
         entry_id, fields = answer[0][1][0]
         self._newest = entry_id.decode()
-        admitted = await self._admit(self._newest, fields, redelivered=False, admission=admission)
+        admitted = await self._admit(self._newest, fields, redelivered=False, newest=newest)
         self._disposed += admitted is None
         return admitted
 
@@ -254,7 +254,7 @@ class Queue(Part, ABC, Generic[M]):
         fields: dict[bytes, bytes],
         *,
         redelivered: bool,
-        admission: Newest | None = None,
+        newest: Newest | None = None,
     ) -> Admitted[M] | None:
         """Return the entry to be handled; None when it was answered here.
 
@@ -262,7 +262,7 @@ class Queue(Part, ABC, Generic[M]):
         each lease and block the entries behind it.
         """
         try:
-            return await self._check_entry(entry_id, fields, redelivered, admission)
+            return await self._check_entry(entry_id, fields, redelivered, newest)
         except BusUnavailableError:
             # A full store admits no entry. Its deliveries do not count towards the cap.
             with contextlib.suppress(BusUnavailableError):
@@ -282,7 +282,7 @@ class Queue(Part, ABC, Generic[M]):
             return None
 
     async def _check_entry(
-        self, entry_id: str, fields: dict[bytes, bytes], redelivered: bool, admission: Newest | None
+        self, entry_id: str, fields: dict[bytes, bytes], redelivered: bool, newest: Newest | None
     ) -> Admitted[M] | None:
         data = fields.get(FIELD)
         if data is None:
@@ -296,8 +296,8 @@ class Queue(Part, ABC, Generic[M]):
             return None
         identity, deadline = self._identity(message)
         begun = False
-        if admission is not None and (admission.entry_id, admission.request_id) == (entry_id, identity):
-            found, begun = admission.admission, admission.begun
+        if newest is not None and (newest.entry_id, newest.request_id) == (entry_id, identity):
+            found, begun = newest.admission, newest.begun
         else:
             found = await self._ask_admission(entry_id, identity, deadline)
         if found.done is not None or found.owner != entry_id:

@@ -26,7 +26,7 @@ MAX_POLL_S = 3.0
 """Period in which the stored result is looked up, in case it was missed on the reply stream [s]."""
 REJOIN_POLL_S = 0.25
 MOST_LEFT = 32
-"""Number of answers that came with their signals after which those on the stream are taken off."""
+"""After so many answers that came with their signals the stream, where they lie too, is read and emptied."""
 
 
 class Waiter:
@@ -250,7 +250,7 @@ class Replies(Part):
     def _hear(self, skill: Skill, data: bytes) -> bool:
         """Deliver a result that came with the signal, and return whether the stream need not be read.
 
-        It saves the way to the stream, where the result lies too: it is taken off there with later ones.
+        The result lies on the stream too, and is taken off there together with later ones.
         """
         if len(data) > RESULT_BYTES:
             return False

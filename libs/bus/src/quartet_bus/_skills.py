@@ -87,8 +87,8 @@ class SkillQueue(Queue[SkillRequest]):
         Requests that are malformed, duplicates, expired or canceled before the start are answered here and never
         returned. One caller at a time; a second one waits for the first. Waits while Redis is away.
 
-        With `begin` a request that nobody had before is marked as started in the same step, which saves a way to the
-        store. It is for a caller that runs at once what it takes: a request that is lost on the way to it counts as
+        With `begin` a request that nobody had before is marked as started in the same step, which saves a round trip.
+        It is for a caller that runs at once what it takes: a request that is lost on the way to it counts as
         started, so that its outcome is observed.
         """
         async with self._taking:

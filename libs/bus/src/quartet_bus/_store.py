@@ -271,13 +271,14 @@ class Store:
         """
         options = self._options
         try:
-            if limit_s is None:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(options.answer_s):
-                        return await run()
-            async with asyncio.timeout(limit_s or options.command_patience_s):
-                if limit_s is None:
-                    await self._drop_idle()
+            if limit_s is not None:
+                async with asyncio.timeout(limit_s):
+                    return await run()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(options.answer_s):
+                    return await run()
+            async with asyncio.timeout(options.command_patience_s):
+                await self._drop_idle()
                 return await run()
         except TimeoutError as error:
             await self._drop_idle()

@@ -38,9 +38,11 @@ class Newest:
 class AdmitNewest(Function[Newest | None]):
     """Admit the request that this consumer read last: of all taken entries a new one has the highest id.
 
-    With `begin` its start is recorded too, as MarkStarted does, if the consumer had no entry so new before, and if it
-    is new, in time and not canceled. The function also runs where nothing was read: then the newest is one that was
-    not admitted, and nobody would learn that it was begun. None: the entry has to be admitted with Admit.
+    With `begin` its start is recorded too, as MarkStarted does, if nobody has started, canceled or answered it, it is
+    in time, and its id comes after `after`. The function is sent behind each read, also behind one that finds nothing.
+    The newest entry is then one of an earlier read that could not be admitted, and must not be started unseen.
+
+    None: the entry has to be admitted with Admit.
     """
 
     stream: Key
