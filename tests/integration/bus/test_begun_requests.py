@@ -78,6 +78,14 @@ async def test_what_was_canceled_before_is_not_begun(bus, other, a_request):
     assert (await bus.skills(PICK).result("r1")).state == "CANCELED"
 
 
+async def test_what_was_withdrawn_before_is_not_begun(bus, other, a_request):
+    """By an orchestrator that took over and does not know the entry, which is still on the stream."""
+    await bus.skills(PICK).submit(a_request())
+    assert await bus.skills(PICK).withdraw("", a_request(), "nobody waits for it")
+    assert await other.skills(PICK).take(0, begin=True) is None
+    assert not await is_started(bus)
+
+
 async def test_what_is_too_late_is_not_begun(bus, other, a_request):
     await bus.skills(PICK).submit(a_request(deadline=time.time() - 1))
     assert await other.skills(PICK).take(0, begin=True) is None
