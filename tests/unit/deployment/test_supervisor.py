@@ -376,7 +376,7 @@ def test_robots_that_cannot_be_had_are_told(tmp_path: Path, options: dict[str, A
 
 def test_a_process_that_is_not_ready_in_time_is_named_with_the_option_that_gives_it_more(tmp_path: Path) -> None:
     without = frozenset({"simulation", *MODULES} - {"scripted_model"})
-    options = StackOptions(tmp_path / "up", without=without, use_dotenv=False, start_timeout_s=0.01)
+    options = StackOptions(tmp_path / "up", without=without, use_dotenv=False, start_timeout_s=1e-6)
     with pytest.raises(StartTimeoutError, match=r"was not ready after 0 s; .*--start-timeout"):
         Stack(options).start()
 
