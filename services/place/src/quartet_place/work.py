@@ -72,9 +72,9 @@ async def _drop_pose(check: RequestContext, arguments: PlaceArguments, target: s
         "held_object": arguments.object_name,
         "camera": None if target == FLOOR else await _camera_that_shows(check, arguments, target),
     }
-    tool, held_id = "perception__get_topdown_placing_pose", arguments.object_id
+    tool, held_id = "perception__get_topdown_placing_pose", arguments.held_id
     target_id = None if target == FLOOR else arguments.target_id
-    pose = await about(check, PlacingPoseResult, tool, target_id, named, held_object_id=held_id, **known)
+    pose = await about(check, PlacingPoseResult, tool, target_id, named, held_id=held_id, **known)
     if pose.error_code == PerceptionCode.UNKNOWN_OBJECT_ID:
         # What is held is not known any more by its id.
         pose = await about(check, PlacingPoseResult, tool, None, named, **known)

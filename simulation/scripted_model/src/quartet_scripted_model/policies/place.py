@@ -95,7 +95,7 @@ def _drop_pose(talk: Conversation, target: str) -> Generator[Turn, Result, Resul
     missed: list[str] = []
     target_id = talk.request.get("target_id")
     known: dict[str, Any] = {"held_object": str(talk.request.get("object_name", ""))}
-    known["held_object_id"] = talk.request.get("object_id")
+    known["held_id"] = talk.request.get("held_id")
     for camera in () if target == "floor" else CAMERAS:
         seen = yield from ask_for(talk, SEGMENT, target_id, {"prompt": target}, camera=camera)
         if seen.ok and seen.get("status") != "NO_OBJECTS_FOUND":
@@ -108,7 +108,7 @@ def _drop_pose(talk: Conversation, target: str) -> Generator[Turn, Result, Resul
     pose = yield from ask_for(talk, POSE, target_id, {"object_name": target}, object_height_m=height, **known)
     if pose.code == FORGOTTEN:
         # What is held is not known any more by its id.
-        del known["held_object_id"]
+        del known["held_id"]
         pose = yield from ask_for(talk, POSE, None, {"object_name": target}, object_height_m=height, **known)
     if pose.code in POSE_CODES or not pose.get("place_pose") or not pose.get("pre_place_pose"):
         code = POSE_CODES.get(pose.code, "PLACE_SEG_MISSED")
@@ -121,7 +121,7 @@ def _drop_pose(talk: Conversation, target: str) -> Generator[Turn, Result, Resul
 
 
 def _sees(talk: Conversation, thing: str, camera: str, say: str = "") -> Generator[Turn, Result, bool]:
-    held = talk.request.get("object_id")
+    held = talk.request.get("held_id")
     if not held and thing == "held object":
         return False
     result = yield from ask_for(talk, DETECT, held, {"names": [thing]}, camera=camera, say=say)

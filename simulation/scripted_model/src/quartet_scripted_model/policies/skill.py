@@ -42,8 +42,9 @@ def ask(talk: Conversation, tool: str, *, tries: int = 2, say: str = "", **argum
 
 def ask_for(talk: Conversation, tool: str, object_id: Any, named: dict[str, Any], **arguments: Any) -> Asking:
     """`ask` about the very thing with `object_id`; where there is none, or it is forgotten, about what is `named`."""
-    key = "object_ids" if "names" in named else "object_id"
-    if object_id and key in talk.tools.get(tool, {}).get("properties", {}):
+    properties = talk.tools.get(tool, {}).get("properties", {})
+    key = "object_ids" if "names" in named else "target_id" if "target_id" in properties else "object_id"
+    if object_id and key in properties:
         one = {key: [object_id] if key == "object_ids" else object_id}
         result = yield from ask(talk, tool, **one, **arguments)
         if result.code != FORGOTTEN:
