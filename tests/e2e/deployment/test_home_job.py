@@ -145,7 +145,7 @@ def _check_ids(journal: list[dict[str, Any]]) -> None:
     assert None not in {can, table}
     asked = {event["skill"]: event["arguments"] for event in happened if event["kind"] == "skill_requested"}
     assert asked["pick"]["object_id"] == can
-    assert (asked["place"]["target_id"], asked["place"]["object_id"]) == (table, can)
+    assert (asked["place"]["target_id"], asked["place"]["held_id"]) == (table, can)
     poses = ("perception__get_topdown_grasp_pose", "perception__get_topdown_placing_pose")
     named = [e["arguments"] for e in happened if e["kind"] == "tool_call" and e["tool"] in poses]
     assert named

@@ -65,7 +65,7 @@ async def test_a_job_by_ids_also_where_one_is_forgotten(studio):
     assert table.error_code == "NONE", studio.memory.story()
     assert table.object_id not in {None, picked.object_id}
     before = len(given(studio, "perception__detect_objects"))
-    placed = await studio.place("wooden table", CAN, target_id=table.object_id, object_id=picked.object_id)
+    placed = await studio.place("wooden table", CAN, target_id=table.object_id, held_id=picked.object_id)
     assert (placed.error_code, placed.object_id) == ("NONE", picked.object_id), studio.memory.story()
     assert studio.truth()["objects"][CAN]["on"] == "wooden table"
     for asked in given(studio, "perception__detect_objects")[before:]:
@@ -83,18 +83,18 @@ async def carry_to_the_twin(stage):
     assert picked.error_code == "NONE", stage.memory.story()
     table = await stage.approach("studio", "wooden table", "surface_place")
     stage.put_before(TWIN, 0.72, 0.3, 0.5)
-    seen = (await stage.call("perception__detect_objects", names=[CAN], held_object_id=picked.object_id)).content
+    seen = (await stage.call("perception__detect_objects", names=[CAN], held_id=picked.object_id)).content
     (twin,) = [one for one in seen["detections"] if not one["in_gripper"]]
     assert twin["object_id"] != picked.object_id, "the other can is not the one that is held"
     before = [{"position": twin["position_map"], "object_id": twin["object_id"]}]
-    return {"object_id": picked.object_id, "target_id": table.object_id, "alike_before": before}
+    return {"held_id": picked.object_id, "target_id": table.object_id, "alike_before": before}
 
 
 @pytest.mark.parametrize("by_id", [True, False])
 async def test_what_lay_at_the_target_before_is_not_taken_for_what_was_lost(studio, by_id):
     told = await carry_to_the_twin(studio)
     studio.when("moveit__open_gripper", lambda: studio.hide(CAN), after=True)
-    told |= {} if by_id else {"object_id": None}
+    told |= {} if by_id else {"held_id": None}
     lost = await studio.place("wooden table", CAN, **told)
     assert lost.error_code == "PLACE_DROP_VERIFY_FAILED", studio.memory.story()
     assert "was there before" in lost.reason
@@ -103,10 +103,10 @@ async def test_what_lay_at_the_target_before_is_not_taken_for_what_was_lost(stud
 @pytest.mark.parametrize("by_id", [True, False])
 async def test_what_is_put_down_beside_one_that_looks_like_it_is_seen(studio, by_id):
     told = await carry_to_the_twin(studio)
-    placed = await studio.place("wooden table", CAN, **told | ({} if by_id else {"object_id": None}))
+    placed = await studio.place("wooden table", CAN, **told | ({} if by_id else {"held_id": None}))
     assert placed.error_code == "NONE", studio.memory.story()
     assert studio.truth()["objects"][CAN]["on"] == "wooden table"
-    assert placed.object_id == told["object_id"]
+    assert placed.object_id == told["held_id"]
 
 
 async def before_a_bin_with_a_twin(stage):

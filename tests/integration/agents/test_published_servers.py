@@ -38,7 +38,7 @@ async def test_a_can_is_fetched_and_put_down(published_stage):
     approached = await stage.approach("studio", "wooden table", "surface_place")
     assert approached.error_code == "NONE", stage.memory.story()
     lost = new_object_id()
-    placed = await stage.place("wooden table", "red coke can", target_id=lost, object_id=lost)
+    placed = await stage.place("wooden table", "red coke can", target_id=lost, held_id=lost)
     assert placed.error_code == "NONE", stage.memory.story()
     assert stage.truth()["objects"]["red coke can"]["on"] == "wooden table"
     for server, upstreams in stage.UPSTREAMS.items():

@@ -254,7 +254,7 @@ class World:
         names: list[str] | None = None,
         object_ids: list[str] | None = None,
         camera: str = "front",
-        held_object_id: str | None = None,
+        held_id: str | None = None,
     ) -> dict[str, Any]:
         """What the front camera shows, as far as it has that name."""
         assert object_ids is None

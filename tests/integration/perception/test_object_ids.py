@@ -73,15 +73,21 @@ async def test_an_id_names_one_of_two_that_look_alike(eyes, twins):
 async def test_a_place_by_its_id(eyes, studio):
     studio.reset(0)
     (counter,) = (await eyes.call("detect_objects", names=["counter"]))["detections"]
-    by_id = await eyes.call("get_topdown_placing_pose", object_id=counter["object_id"], held_object="coke can")
+    by_id = await eyes.call("get_topdown_placing_pose", target_id=counter["object_id"], held_object="coke can")
     assert (by_id["ok"], by_id["mode"], by_id["object_id"]) == (True, "surface", counter["object_id"]), by_id
     (can,) = (await eyes.call("detect_objects", names=["coke can"]))["detections"]
-    no_place = await eyes.call("get_topdown_placing_pose", object_id=can["object_id"])
+    no_place = await eyes.call("get_topdown_placing_pose", target_id=can["object_id"])
     assert no_place["error_code"] == "NOT_A_PLACE"
     no_object = await eyes.call("get_topdown_grasp_pose", object_id=counter["object_id"])
     assert no_object["error_code"] == "UNKNOWN_OBJECT"
-    held = await eyes.call("get_topdown_placing_pose", object_id=counter["object_id"], held_object_id=can["object_id"])
-    assert held["drop_point"] == by_id["drop_point"], "an id tells as well as a name how much room the thing needs"
+    ids = counter["object_id"], can["object_id"]
+    for names in (("target_id", "held_id"), ("object_id", "held_object_id")):
+        held = await eyes.call("get_topdown_placing_pose", **dict(zip(names, ids, strict=True)))
+        assert held.get("drop_point") == by_id["drop_point"], "an id tells as well as a name how much room it needs"
+    for tool in await eyes.client.list_tools():
+        shown = set(tool.input_schema["properties"])
+        assert "held_object_id" not in shown, tool.name
+        assert tool.name != "get_topdown_placing_pose" or "object_id" not in shown
 
 
 async def test_an_id_of_another_task_another_robot_or_a_guess_is_refused(eyes, studio, open_eyes, tmp_path):
@@ -91,8 +97,8 @@ async def test_an_id_of_another_task_another_robot_or_a_guess_is_refused(eyes, s
         ("segment_objects", {"object_id": "?"}),
         ("detect_objects", {"object_ids": ["?"]}),
         ("get_topdown_grasp_pose", {"object_id": "?"}),
-        ("get_topdown_placing_pose", {"object_id": "?"}),
-        ("get_topdown_placing_pose", {"object_name": "floor", "held_object_id": "?"}),
+        ("get_topdown_placing_pose", {"target_id": "?"}),
+        ("get_topdown_placing_pose", {"object_name": "floor", "held_id": "?"}),
     )
 
     async def refuses(someone, object_id):
@@ -141,6 +147,7 @@ async def test_a_rule_on_names_holds_for_what_goes_by_its_id(studio, open_eyes, 
             ("segment_objects", {"object_id": can, "camera": "front"}, "POLICY_DENIED"),
             ("segment_objects", {"object_id": counter, "camera": "front"}, "NONE"),
             ("get_topdown_placing_pose", {"object_id": counter, "held_object_id": can}, "POLICY_DENIED"),
+            ("get_topdown_placing_pose", {"target_id": counter, "held_id": can}, "POLICY_DENIED"),
             ("detect_objects", {"object_ids": [can]}, "NONE"),
             ("detect_objects", {"object_ids": [new_object_id(), counter]}, "POLICY_DENIED"),
             ("detect_objects", {"object_ids": [new_object_id()]}, "UNKNOWN_OBJECT_ID"),
@@ -158,10 +165,11 @@ async def test_a_name_or_an_id_and_not_both(eyes, studio):
         ("get_topdown_grasp_pose", {"object_name": "coke can"}),
         ("get_topdown_placing_pose", {"object_name": "counter"}),
     ):
-        for arguments in ({}, {**name, "object_id": object_id}):
+        id_argument = "target_id" if tool == "get_topdown_placing_pose" else "object_id"
+        for arguments in ({}, {**name, id_argument: object_id}):
             answer = await eyes.call(tool, **arguments)
             assert answer["error_code"] == "INVALID_PARAMETERS", (tool, answer)
-            assert "object_id" in answer["message"]
+            assert id_argument in answer["message"]
     both = await eyes.call("detect_objects", names=["coke can"], object_ids=[object_id])
     assert both["error_code"] == "INVALID_PARAMETERS"
     for wrong in ("obj_1", "red coke can", "obj_" + "g" * 12, "obj_0123456789ab\n"):

@@ -37,7 +37,7 @@ REQUESTS: dict[Skill, list[dict[str, Any]]] = {
     Skill.PICK: [{"object_name": "red coke can"}, {"object_name": "red coke can", "object_id": ID}],
     Skill.PLACE: [
         {"target_location": "desk", "object_name": "red coke can", "object_height_m": 0.1, "target_id": OTHER},
-        {"target_location": "floor", "object_name": "red coke can", "object_height_m": 0.1, "object_id": ID},
+        {"target_location": "floor", "object_name": "red coke can", "object_height_m": 0.1, "held_id": ID},
     ],
 }
 SENTENCES = [
@@ -71,7 +71,7 @@ AREAS = ("kitchen", "living room")
 USED = {
     Skill.APPROACH: {"nav2__navigate_to_pose.yaw", "perception__detect_objects.object_ids", "perception__look.camera"},
     Skill.PICK: {"moveit__plan_and_execute.lower_by_m", "report_pick_result.held_object"},
-    Skill.PLACE: {"moveit__plan_cartesian_path.min_fraction", "perception__get_topdown_placing_pose.held_object_id"},
+    Skill.PLACE: {"moveit__plan_cartesian_path.min_fraction", "perception__get_topdown_placing_pose.held_id"},
     "orchestrator": {"approach.stand", "place.target_id", "ask_person.choices", "report_task_result.objects"},
 }
 """Optional arguments that the courses must have come to."""

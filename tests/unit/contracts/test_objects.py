@@ -102,11 +102,20 @@ def test_what_is_wrong_is_told_with_what_is_valid():
 
 def test_the_same_call_with_another_sighting_is_the_same_call():
     place = PlaceArguments(target_location="bin", object_name="can", object_height_m=0.1)
-    seen = place.model_copy(update={"target_id": ID, "object_id": OTHER})
+    seen = place.model_copy(update={"target_id": ID, "held_id": OTHER})
     assert without_ids(seen) == without_ids(place) == place
     pick = PickArguments(object_name="can", object_id=ID)
     assert without_ids(pick) == PickArguments(object_name="can")
     assert hash(without_ids(pick)) == hash(PickArguments(object_name="can"))
+
+
+def test_the_old_name_of_the_held_id_is_read_but_neither_shown_nor_written():
+    old = {"target_location": "bin", "object_name": "can", "object_height_m": 0.1, "object_id": ID}
+    place = PlaceArguments.model_validate(old)
+    assert (place.held_id, PlaceArguments.model_validate(place.model_dump()).held_id) == (ID, ID)
+    assert "object_id" not in {*PlaceArguments.model_json_schema()["properties"], *place.model_dump()}
+    with pytest.raises(ValidationError, match="object_id"):
+        PlaceArguments.model_validate({**old, "held_id": OTHER})
 
 
 def test_agents_that_know_no_ids_go_on():

@@ -8,6 +8,7 @@ import pytest
 
 from quartet_scripted_model import Call, Text, Turn, answer
 from quartet_scripted_model.misbehaviour import Kind
+from quartet_scripted_model.turn import calls_of
 
 HOME: dict[str, Any] = {
     "robot": "summit",
@@ -112,7 +113,7 @@ class Conversation:
         return [(c.name, c.arguments) for c in self.calls if c.name in names]
 
 
-PLACING = ("held_object", "object_id", "held_object_id")
+PLACING = ("held_object", "target_id", "held_id")
 SKILLS = ("approach", "pick", "place")
 
 
@@ -127,7 +128,7 @@ def orchestrator() -> Callable[..., Conversation]:
             [
                 tool("approach", "target_area", "object_name", "next_action", "stand"),
                 tool("pick", "object_name", "object_id"),
-                tool("place", "target_location", "object_name", "object_height_m", "target_id", "object_id"),
+                tool("place", "target_location", "object_name", "object_height_m", "target_id", "held_id"),
                 tool("look", "camera"),
                 tool("ask_person", "question", "choices"),
                 tool("report_task_result", "success", "summary", "objects"),

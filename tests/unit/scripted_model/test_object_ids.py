@@ -25,7 +25,8 @@ class Robot:
         self.known = set(known)
 
     def __call__(self, name, arguments):
-        ids = {arguments.get("object_id"), arguments.get("held_object_id"), *arguments.get("object_ids", [])} - {None}
+        named = {arguments.get(key) for key in ("object_id", "target_id", "held_id")}
+        ids = {*named, *arguments.get("object_ids", [])} - {None}
         if ids - self.known:
             return FORGOTTEN
         self.held = {"moveit__close_gripper": True, "moveit__open_gripper": False}.get(name, self.held)
@@ -48,7 +49,7 @@ REQUESTS = {
         "object_name": "can",
         "object_height_m": 0.1,
         "target_id": TABLE,
-        "object_id": HELD,
+        "held_id": HELD,
     },
 }
 
@@ -68,7 +69,7 @@ BY_ID = {
     "pick": {SEGMENT: [{"object_id": CAN}], GRASP: [{"object_id": CAN}]},
     "place": {
         SEGMENT: [{"object_id": TABLE}],
-        PLACING: [{"object_id": TABLE, "held_object": "can", "held_object_id": HELD}],
+        PLACING: [{"target_id": TABLE, "held_object": "can", "held_id": HELD}],
         DETECT: [{"object_ids": [HELD]}],
     },
 }
@@ -112,7 +113,7 @@ def test_the_orchestrator_hands_on_the_ids_that_results_tell(orchestrator):
     ((_, pick),) = talk.made("pick")
     ((_, place),) = talk.made("place")
     assert pick == {"object_name": "blue mug", "object_id": CAN}
-    assert (place["target_id"], place["object_id"]) == (TABLE, HELD)
+    assert (place["target_id"], place["held_id"]) == (TABLE, HELD)
 
 
 def test_a_wrong_thing_is_put_down_by_the_id_that_the_pick_tells(orchestrator):
@@ -127,8 +128,8 @@ def test_a_wrong_thing_is_put_down_by_the_id_that_the_pick_tells(orchestrator):
     talk = orchestrator("bring the blue mug from the kitchen to the wooden coffee table")
     talk.run(agents)
     freed, placed = talk.made("place")
-    assert (freed[1]["target_location"], freed[1]["object_id"]) == ("floor", HELD)
-    assert placed[1]["object_id"] == CAN
+    assert (freed[1]["target_location"], freed[1]["held_id"]) == ("floor", HELD)
+    assert placed[1]["held_id"] == CAN
 
 
 def test_what_goes_wrong_does_not_depend_on_the_ids_of_a_run():

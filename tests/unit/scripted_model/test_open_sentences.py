@@ -281,7 +281,7 @@ def test_what_a_pick_gives_a_name_to_is_put_down_by_it_and_looked_for_again(orch
     talk = orchestrator("put what you are holding on the desk")
     talk.run(reply)
     placed = talk.made("place")[0][1]
-    assert (placed["object_name"], placed["object_height_m"], placed["object_id"]) == tuple(told.values())
+    assert (placed["object_name"], placed["object_height_m"], placed["held_id"]) == tuple(told.values())
     assert [a["object_name"] for _, a in talk.made("approach")] == ["desk", "tea box", "desk"]
 
 

@@ -36,7 +36,7 @@ class Spot:
 
 def is_nameless(arguments: PlaceArguments) -> bool:
     """Return whether what is put down has neither a name nor an id by which a camera could look for it."""
-    return arguments.object_id is None and normalise(arguments.object_name) == HELD_OBJECT
+    return arguments.held_id is None and normalise(arguments.object_name) == HELD_OBJECT
 
 
 def spot_of(check: RequestContext, dropped: LetGo | None, region: PlaceRegion | None) -> Spot | None:

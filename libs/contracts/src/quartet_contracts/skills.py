@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import Field, SerializeAsAny, ValidationError, model_validator
+from pydantic import AliasChoices, Field, SerializeAsAny, ValidationError, model_validator
 
 from quartet_contracts._budgets import Budget, Usage
 from quartet_contracts._codes import ApproachCode, ExecutorCode, PickCode, PlaceCode
@@ -98,7 +98,13 @@ class PlaceArguments(Arguments):
     target_id: Annotated[
         ObjectId | None, Field(description="object_id of the surface or container that the approach reported.")
     ] = None
-    object_id: Annotated[ObjectId | None, Field(description="object_id of what is held, as pick reported it.")] = None
+    held_id: Annotated[
+        ObjectId | None,
+        Field(
+            validation_alias=AliasChoices("held_id", "object_id"),
+            description="object_id of what is held, as pick reported it.",
+        ),
+    ] = None
 
 
 MAX_PROGRAM, MAX_PROGRAM_OUTPUT = 12_000, 8_000
@@ -130,7 +136,7 @@ A = TypeVar("A", bound=Arguments)
 
 def without_ids(arguments: A) -> A:
     """Return the arguments without object ids: a request for an object that got a new id is still the same."""
-    ids = {name: None for name in ("object_id", "target_id") if name in type(arguments).model_fields}
+    ids = {name: None for name in ("object_id", "target_id", "held_id") if name in type(arguments).model_fields}
     return arguments.model_copy(update=ids) if any(getattr(arguments, name) for name in ids) else arguments
 
 

@@ -2,13 +2,30 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from pydantic import AliasChoices, Field
+
+from quartet_contracts import ObjectId
 from quartet_perception.catalogue import KINDS, OBJECTS, PLACES, Kind
 from quartet_perception.segmenters.base import SegmentedObject
 from quartet_tool_server import current_grant
 
-NAME_ARGUMENTS = {"object_id": ("object_name", "prompt"), "held_object_id": ("held_object",), "object_ids": ("names",)}
-"""Arguments of the tools that take object_ids, and the arguments that take names in their place."""
+NAME_ARGUMENTS = {
+    "object_id": ("object_name", "prompt"),
+    "target_id": ("object_name",),
+    "held_object_id": ("held_object",),
+    "held_id": ("held_object",),
+    "object_ids": ("names",),
+}
+"""Arguments that take object_ids, also under their old names, and the arguments that take names in their place."""
+HeldIdArgument = Annotated[
+    ObjectId | None,
+    Field(
+        validation_alias=AliasChoices("held_id", "held_object_id"),
+        description="object_id of what the gripper holds, as pick reported it: nothing seen elsewhere is taken for it.",
+    ),
+]
 GRASP_POSE, PLACING_POSE = "get_topdown_grasp_pose", "get_topdown_placing_pose"
 _KINDS_OF_NAMES = {
     (GRASP_POSE, "object_name"): OBJECTS,

@@ -112,15 +112,23 @@ class Perceiver:
         return [free_name(prompt)]
 
     def query(
-        self, name: str | None, object_id: str | None, argument: str, kinds: tuple[Kind, ...] = KINDS
+        self,
+        name: str | None,
+        object_id: str | None,
+        argument: str,
+        kinds: tuple[Kind, ...] = KINDS,
+        *,
+        id_argument: str = "object_id",
     ) -> ObjectQuery:
-        """Return what a caller asks for with the text in `argument`, or with object_id.
+        """Return what a caller asks for with the text in `argument`, or with the id in `id_argument`.
 
         Raises BadParametersError unless exactly one of both is given, UnknownObjectIdError, UnknownObjectError.
         """
         if (name is None) == (object_id is None):
             what = "neither was given" if name is None else "both were given"
-            raise BadParametersError(f"give {argument} (a name) or object_id (of an earlier result), not both: {what}")
+            raise BadParametersError(
+                f"give {argument} (a name) or {id_argument} (of an earlier result), not both: {what}"
+            )
         if object_id is None:
             assert name is not None
             return ObjectQuery(self.names(name, kinds), name)

@@ -279,7 +279,7 @@ async def _known_placing_pose(check: RequestContext, arguments: PlaceArguments) 
 
 
 async def _placing_pose(check: RequestContext, arguments: PlaceArguments, target_id: str | None) -> PlacingPoseResult:
-    named = {"object_name": arguments.target_location} if target_id is None else {"object_id": target_id}
+    named = {"object_name": arguments.target_location} if target_id is None else {"target_id": target_id}
     camera = {} if is_floor(arguments.target_location) else {"camera": "front"}
     return await check.call(
         PlacingPoseResult,
@@ -325,7 +325,7 @@ def _object_id(check: RequestContext) -> str | None:
     unseen = mode_of(check.site, arguments.target_location) == "container" and (
         normalise(arguments.object_name) != HELD_OBJECT
     )
-    return None if check.request.alike_before or unseen else arguments.object_id
+    return None if check.request.alike_before or unseen else arguments.held_id
 
 
 def _in(check: RequestContext, region: PlaceRegion | None, seen: list[Detection]) -> Detection | None:

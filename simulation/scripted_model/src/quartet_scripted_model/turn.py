@@ -17,6 +17,7 @@ class Text:
 Turn = Call | tuple[Call, ...] | Text
 """One call, several that run in order, or words."""
 
+
 def calls_of(turn: Turn) -> tuple[Call, ...]:
     """Return the calls of a turn; none for words."""
     return (turn,) if isinstance(turn, Call) else turn if isinstance(turn, tuple) else ()

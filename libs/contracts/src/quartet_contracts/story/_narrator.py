@@ -34,7 +34,7 @@ from quartet_contracts.journal import (
 from quartet_contracts.story._aims import ArmAims
 from quartet_contracts.story._lines import SHORT_TEXT, Line, Shown, Span, Tone, clip, flatten
 from quartet_contracts.story._team import TeamWords
-from quartet_contracts.story._words import drive_words, is_quiet, skill_words, tool_words
+from quartet_contracts.story._words import drive_words, id_of, is_quiet, skill_words, tool_words
 
 LONG_TEXT = 4000
 
@@ -205,7 +205,7 @@ class Narrator:
         return OBJECT_ID.sub(lambda found: self._name_of(found[1]), text)
 
     def _thing(self, arguments: dict[str, Any]) -> str:
-        object_id, name = arguments.get("object_id"), arguments.get("object_name")
+        object_id, name = id_of(arguments), arguments.get("object_name")
         return self._name_of(object_id) if isinstance(object_id, str) else f"'{name}'" if name else "it"
 
     def _name_of(self, object_id: str) -> str:

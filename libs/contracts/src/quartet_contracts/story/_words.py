@@ -108,9 +108,14 @@ def _sought(arguments: Arguments) -> str:
     return "for " + ", ".join(f"'{name}'" for name in names) if names else "what is there"
 
 
+def id_of(arguments: Arguments) -> Any:
+    """Return the id of the object or place that a call is about; older journals have it as object_id for both."""
+    return arguments.get("target_id") or arguments.get("object_id")
+
+
 def _which(arguments: Arguments, key: str) -> str:
     """Return the object of a call: its id, or its name in quotes."""
-    object_id = arguments.get("object_id")
+    object_id = id_of(arguments)
     return f"'{arguments[key]}'" if object_id is None else str(object_id)
 
 

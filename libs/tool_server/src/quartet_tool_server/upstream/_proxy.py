@@ -32,9 +32,9 @@ log = logging.getLogger(__name__)
 STOP_LIMIT_S = 3.0
 """Wall time of a call that stops something, within which the stopped call is given the time to end by itself."""
 
-NAMING_IDS = {"object_id", "object_ids"}
+NAMING_IDS = {"object_id", "object_ids", "target_id"}
 """Arguments that are object ids of our own perception server."""
-OBJECT_IDS = {*NAMING_IDS, "held_object_id"}
+OBJECT_IDS = {*NAMING_IDS, "held_id"}
 
 _anything = TypeAdapter[Any](Any)
 

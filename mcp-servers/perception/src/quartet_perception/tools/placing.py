@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from quartet_contracts import ObjectId, Term
 from quartet_contracts.tools import Pose3D
@@ -12,7 +12,7 @@ from quartet_contracts.tools.perception import CameraName, PlacingPoseResult
 from quartet_perception.catalogue import OBJECTS
 from quartet_perception.errors import NotAPlaceError, PerceptionError, UnknownObjectError
 from quartet_perception.grasp import OBLONG, clearance, downward
-from quartet_perception.object_query import PLACING_POSE, ObjectQuery, id_scope, kinds_of_names
+from quartet_perception.object_query import PLACING_POSE, HeldIdArgument, ObjectQuery, id_scope, kinds_of_names
 from quartet_perception.perceiver import Perceiver
 from quartet_perception.placing import ORDINARY, Footprint, Placement, into_container, on_floor, on_surface
 from quartet_perception.pose_memory import RememberedPose
@@ -60,13 +60,14 @@ def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
         held_object: Annotated[
             Term | None, Field(description="Name of the held object; tells how much room it needs.")
         ] = None,
-        object_id: Annotated[
+        target_id: Annotated[
             ObjectId | None,
-            Field(description="In place of object_name: object_id of an earlier result of this task, of the place."),
+            Field(
+                validation_alias=AliasChoices("target_id", "object_id"),
+                description="In place of object_name: object_id of an earlier result of this task, of the place.",
+            ),
         ] = None,
-        held_object_id: Annotated[
-            ObjectId | None, Field(description="In place of held_object: object_id that pick reported.")
-        ] = None,
+        held_id: HeldIdArgument = None,
     ) -> PlacingPoseResult:
         """Work out where to let the held object go, from a fresh picture.
 
@@ -79,15 +80,15 @@ def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
         name is an object, not a place. NO_OBJECTS_FOUND: the place is not in view, drive or turn towards it.
         NO_FREE_SPACE: it is full. TOO_FEW_POINTS: drive nearer. UNKNOWN_OBJECT_ID: go on with the name.
         """
-        if held_object_id is not None:
-            held_object = perceiver.tracker.mark_held(id_scope(), held_object_id).name
+        if held_id is not None:
+            held_object = perceiver.tracker.mark_held(id_scope(), held_id).name
         footprint = _footprint(perceiver, held_object)
         cameras: tuple[CameraName, ...] = ("front", "arm") if camera is None else (camera,)
-        if object_name is not None and object_id is None and is_floor(object_name):
+        if object_name is not None and target_id is None and is_floor(object_name):
             view = await perceiver.view(cameras[0])
             drop = await perceiver.compute(on_floor, view, object_height_m, perceiver.file, x_bias_m=x_bias_m)
             return _result(perceiver, "floor", "floor", cameras[0], drop, object_height_m, top_clearance_m)
-        view, found, _ = await perceiver.best(_place(perceiver, object_name, object_id), cameras)
+        view, found, _ = await perceiver.best(_place(perceiver, object_name, target_id), cameras)
         seen_by: CameraName = "arm" if view.camera == "arm" else "front"
         if found.kind == "object":
             raise NotAPlaceError(
@@ -113,16 +114,18 @@ def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
         return result.model_copy(update={"object_id": found.object_id})
 
 
-def _place(perceiver: Perceiver, name: str | None, object_id: str | None) -> ObjectQuery:
+def _place(perceiver: Perceiver, name: str | None, target_id: str | None) -> ObjectQuery:
     """Return the surface or container that is asked for.
 
     Raises NotAPlaceError, UnknownObjectError, UnknownObjectIdError, BadParametersError.
     """
     try:
-        return perceiver.query(name, object_id, "object_name", kinds_of_names(PLACING_POSE, "object_name"))
+        return perceiver.query(
+            name, target_id, "object_name", kinds_of_names(PLACING_POSE, "object_name"), id_argument="target_id"
+        )
     except UnknownObjectError as unknown:
         if name is None:
-            name = perceiver.tracker.get(id_scope(), object_id or "").name
+            name = perceiver.tracker.get(id_scope(), target_id or "").name
         try:
             objects = perceiver.catalogue.match(name, OBJECTS)
         except UnknownObjectError:

@@ -113,7 +113,7 @@ async def _not_put_down(check: RequestContext, arguments: PlaceArguments, droppe
     name, before = arguments.object_name, check.request.alike_before or []
     in_container = mode_of(check.site, arguments.target_location) == "container"
     # Where others look like it, or may do so unseen, all of them are needed to tell which one is new.
-    object_id = None if before or (in_container and normalise(name) != HELD_OBJECT) else arguments.object_id
+    object_id = None if before or (in_container and normalise(name) != HELD_OBJECT) else arguments.held_id
     if is_nameless(arguments):
         return await _nameless_not_put_down(check, arguments, dropped)
     # Asked before the look, which replaces it by what is measured from here.

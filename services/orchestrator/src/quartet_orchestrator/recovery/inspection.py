@@ -132,11 +132,11 @@ class Inspector:
 
         None when nobody can tell: no perception server, one that does not answer, or a name that it cannot look for.
         """
-        name, held = arguments.object_name, arguments.object_id
+        name, held = arguments.object_name, arguments.held_id
         if not self.sees or normalise(name) == HELD_OBJECT:
             return None
         recorder = self._recorder(request_id)
-        holding = {} if held is None else {"held_object_id": held}
+        holding = {} if held is None else {"held_id": held}
         async with await self._open([DETECT, LAST_SEEN]) as toolbox:
             outcome = (await observe(toolbox, recorder, {DETECT: {"names": [name], **holding}}))[DETECT][0]
             if outcome.error_code == PerceptionCode.UNKNOWN_OBJECT_ID:

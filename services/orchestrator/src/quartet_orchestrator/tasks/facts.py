@@ -318,7 +318,7 @@ class TaskFacts:
             if code == PlaceCode.NONE:
                 record.placed_at = arguments.target_location
                 record.drop_failures_in_a_row = 0
-                object_id = arguments.object_id or self.held_id
+                object_id = arguments.held_id or self.held_id
                 if object_id in record.others:
                     record.place_succeeded = False
                     record.last_code, record.last_reason = "UNKNOWN", OTHER_PUT_DOWN

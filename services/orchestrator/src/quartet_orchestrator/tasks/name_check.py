@@ -35,7 +35,8 @@ class NameCheck:
         if place and not self._is_named(place):
             places = _listed([*self._site.surfaces, *self._site.containers])
             return f"the site has no place '{place}'; it has {places}, and the floor"
-        if thing and not arguments.object_id and await self._knows_thing(thing) is False:
+        seen = arguments.held_id if isinstance(arguments, PlaceArguments) else arguments.object_id
+        if thing and not seen and await self._knows_thing(thing) is False:
             return f"nothing here is called '{thing}'; there are {_listed(self._site.objects)}"
         return None
 

@@ -216,7 +216,7 @@ class Carrier:
         held = self.held or named or "held object"
         moved = False
         put = {"target_location": "floor", "object_name": held, "object_height_m": round(self.height, 4)}
-        put["object_id"] = self.held_id
+        put["held_id"] = self.held_id
         result = yield from self._call("place", **put)
         if result.code in {"PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED", "PLACE_SEG_MISSED"}:
             # Before furniture the arm may have no room; in the middle of a room that the job leads through the thing
@@ -245,7 +245,7 @@ class Carrier:
                 object_name=job.item,
                 object_height_m=round(self.height, 4),
                 target_id=job.target_id,
-                object_id=self.held_id,
+                held_id=self.held_id,
             )
             if result.code in tried or result.get("refused"):
                 return result
