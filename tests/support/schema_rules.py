@@ -15,10 +15,37 @@ from jsonschema import Draft7Validator, Draft202012Validator, SchemaError
 Schema = dict[str, Any]
 Function = dict[str, Any]
 Check = Callable[[Function, Any], Iterator[str]]
-RULES: dict[str, list[dict[str, Any]]] = yaml.safe_load(
+OWN_RULES: dict[str, list[dict[str, Any]]] = yaml.safe_load(
     (Path(__file__).parents[1] / "integration" / "gateway" / "schema_rules.yaml").read_text()
 )
+
+
+def _rules_of(family: str) -> list[dict[str, Any]]:
+    return [one for rule in OWN_RULES[family] for one in (_rules_of(rule["like"]) if "like" in rule else [rule])]
+
+
+RULES = {family: _rules_of(family) for family in OWN_RULES}
 DRAFTS = {"7": Draft7Validator, "2020-12": Draft202012Validator}
+
+
+def functions_in(body: dict[str, Any]) -> list[Function]:
+    """Return the functions that a request to a provider offers, with their schemas as `parameters`."""
+    found: list[Function] = []
+    for tool in body.get("tools") or body["toolConfig"]["tools"]:
+        if "toolSpec" in tool:
+            found.append({**tool["toolSpec"], "parameters": tool["toolSpec"]["inputSchema"]["json"]})
+        elif "function_declarations" in tool:
+            found += tool["function_declarations"]
+        elif "input_schema" in tool:
+            found.append({**tool, "parameters": tool["input_schema"]})
+        else:
+            found.append(tool.get("function", tool))
+    return found
+
+
+def types_in(function: Function) -> dict[str, str]:
+    """Return the type of each argument, at any depth, by its path."""
+    return {path: str(schema.get("type")).lower() for path, schema in schemas_in(function["parameters"])}
 
 
 def schemas_in(schema: Any, path: str = "") -> Iterator[tuple[str, Schema]]:

@@ -1,7 +1,8 @@
-"""The tools that each agent shows its model, made by the code that shows them, from the listings of the real servers."""
+"""The tools that each agent shows its model, made by its own code from the listings of the real servers."""
 
 import asyncio
 import inspect
+import json
 import tempfile
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +20,10 @@ from quartet_robot_link import BridgeLink, Robot
 from quartet_site import RobotSetup, load_robot, load_site
 from quartet_tool_server import make_server
 
-SITE = Path(__file__).parents[2] / "deploy" / "sites" / "home"
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "deploy" / "sites" / "home"
+FILE = ROOT / "services" / "gateway" / "src" / "quartet_gateway" / "agent_tools.json"
+"""The copy from which `quartet doctor --models` sends them. To renew it: python tests/support/shown_tools.py"""
 SERVERS = ("quartet_nav2", "quartet_moveit", "quartet_perception.server", "quartet_ros")
 REQUEST = {
     "target_area": "kitchen",
@@ -67,6 +71,14 @@ async def shown_tools() -> dict[str, list[Tool]]:
     return shown
 
 
+def as_file(shown: dict[str, list[Tool]]) -> str:
+    """Return the text of FILE: a line for each agent, and for each architecture in which it shows other tools."""
+    lines: dict[str, str] = {}
+    for agent, tools in shown.items():
+        lines.setdefault(json.dumps(tools), json.dumps(agent))
+    return "{\n" + ",\n".join(f"{agent}: {tools}" for tools, agent in lines.items()) + "\n}\n"
+
+
 def _of_skill(skill: Skill, listed: dict[str, ToolSpec]) -> list[Tool]:
     agent = import_module(f"quartet_{skill}").definition()
     own = {name: value for name, value in REQUEST.items() if name in ARGUMENTS[skill].model_fields}
@@ -88,3 +100,7 @@ async def _of_orchestrator(architecture: Architecture, form: ResultForm, listed:
         caller = MagicMock(tools=AsyncMock(return_value=[listed[name] for name in names]))
         specs = await StepTools(tools, caller, UntrustedPhrases([])).list()
     return [shown_tool(spec, prompt) for spec in [*specs, task_report().spec]]
+
+
+if __name__ == "__main__":
+    FILE.write_text(as_file(asyncio.run(shown_tools())))
