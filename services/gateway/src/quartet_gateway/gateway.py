@@ -30,7 +30,7 @@ from quartet_gateway.metrics import Metrics
 from quartet_gateway.models import Model
 from quartet_gateway.requests import ChatRequest
 from quartet_gateway.usage import spending
-from quartet_gateway.wire_format import is_malformed, messages_for, parameters_for, read_answer
+from quartet_gateway.wire_format import is_malformed, messages_for, parameters_for, read_answer, tools_for
 from quartet_process import redact, register_environment_secrets, tracing
 
 MALFORMED_CALL = "tool_use_failed"
@@ -211,6 +211,8 @@ class Gateway:
             conversation = request.conversation()
             messages = messages_for(model, conversation)
             parameters = {**model.parameters, **request.passed_on(), **parameters_for(model, conversation)}
+            if tools := parameters.get("tools"):
+                parameters["tools"] = tools_for(model, tools)
             headers: Any = None
             try:
                 response = await self._call_model(model, messages, parameters)
