@@ -175,7 +175,7 @@ def demo(
     json: Json = False,
 ) -> None:
     """Start everything, do one job, show it, end everything."""
-    submission = make_submission(sentence, None, 1800.0)
+    submission = make_submission(sentence)
     console = open_terminal(stderr=json)
     folder = state_folder() / "demo"
     options = StackOptions(
