@@ -17,6 +17,7 @@ from quartet_bus.access import ADMIN
 from quartet_deployment._environment import public_environment
 from quartet_deployment._forks import ForkServer
 from quartet_deployment._grants import sign_grant
+from quartet_deployment._models import SCRIPTED
 from quartet_deployment._options import StackOptions
 from quartet_deployment._orchestrator_client import OrchestratorClient
 from quartet_deployment._ports import hold_ports, require_free
@@ -43,7 +44,7 @@ class Stack:
     def __init__(self, options: StackOptions) -> None:
         self.options = options = with_robot(with_world(options))
         self.models = models(options)
-        """The settings that chose another model than the scripted one, {} for the scripted one."""
+        """The model of each agent, followed by its fallbacks: provider/model, or SCRIPTED."""
         self.secrets = SecretsFolder(options.state_dir / "secrets")
         """The keys and tokens of its processes."""
         self._at: Addresses = choose_addresses(options)
@@ -61,6 +62,16 @@ class Stack:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    @property
+    def model_names(self) -> list[str]:
+        """The models that any agent uses, each once."""
+        return list(dict.fromkeys(name for chain in self.models.values() for name in chain))
+
+    @property
+    def is_scripted(self) -> bool:
+        """Whether all agents use the scripted model."""
+        return self.model_names == [SCRIPTED]
 
     @property
     def url(self) -> str:
