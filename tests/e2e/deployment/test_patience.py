@@ -15,10 +15,11 @@ SETTINGS = {
     "QUARTET_MISBEHAVE": '{"slow": 1}',
     "QUARTET_MISBEHAVE_SLOW_S": "4",
 }
-TABLE = ApproachArguments(object_name="wooden table", target_area="studio", next_action=NextAction.PLACE)
+TABLE = ApproachArguments(object_name="wooden table", target_area="studio", next_action=NextAction.SURFACE_PLACE)
 GATEWAY_FILE = "retries: {attempts: 1, timeout_attempts: 1, timeout_s: 2, total_s: 2.5}"
 
 
+@pytest.mark.long
 def test_a_slow_model_does_the_work_with_patience_alone(
     make_own_stack: Callable[..., Stack],
     wait_for_robot: Callable[[Stack], None],
