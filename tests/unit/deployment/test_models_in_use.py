@@ -48,7 +48,9 @@ def test_a_variable_replaces_the_model_and_keeps_the_fallbacks(tmp_path: Path) -
                      "place": ["a/b", "scripted"]}  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ["", "agents: [", "agents: 5", "- a", "agents: {pick: 7}\nmodels: x", "\udcff"])
+@pytest.mark.parametrize(
+    "text", ["", "agents: [", "agents: 5", "- a", "agents: {pick: 7}\nmodels: x", "\udcff", "a: !!int x", "[" * 5000]
+)
 def test_a_file_that_cannot_be_used_leaves_the_report_to_the_gateway(text: str, tmp_path: Path) -> None:
     file = tmp_path / "gateway.yaml"
     file.write_bytes(text.encode(errors="surrogateescape"))
@@ -80,10 +82,15 @@ def test_the_scripted_model_starts_only_if_an_agent_uses_it(
     assert ("scripted_model" in built) is needed
     stack = Stack(options)
     assert stack.models == models(options)
-    assert stack.is_scripted is (stack.model_names == ["scripted"]) is (not text and (not variables))
+    assert (stack.model_names == ["scripted"]) is (not text and not variables)
 
 
 def test_the_variables_of_the_user_choose_the_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUARTET_MODEL", "openai/gpt")
     assert set(map(tuple, models(StackOptions(tmp_path)).values())) == {("openai/gpt",)}
-    assert Stack(StackOptions(tmp_path, use_dotenv=False)).is_scripted
+    assert Stack(StackOptions(tmp_path, use_dotenv=False)).model_names == ["scripted"]
+
+
+def test_a_model_of_a_wrong_type_is_left_to_the_gateway(tmp_path: Path) -> None:
+    found = used(tmp_path, "agents: {pick: {model: [a], fallbacks: 5}, place: {model: null, fallbacks: null}}")
+    assert (found["pick"], found["place"]) == (["['a']"], ["scripted"])

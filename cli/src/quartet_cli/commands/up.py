@@ -215,7 +215,7 @@ def start_stack(options: StackOptions, console: Console) -> Stack:
     except (DeploymentError, SiteFileError) as error:
         raise CannotStartError(str(error)) from error
     console.print(f"{len(stack.pids())} processes ready after {time.monotonic() - begun:.1f} s", style="dim")
-    if not stack.is_scripted:
+    if stack.model_names != ["scripted"]:
         console.print(f"models: {describe_models(stack.models)}", soft_wrap=True)
         for agents, problem in model_problems(stack.url_of("gateway")).items():
             console.print(f"no model for {agents}: {problem}", style="yellow", soft_wrap=True)

@@ -17,7 +17,6 @@ from quartet_bus.access import ADMIN
 from quartet_deployment._environment import public_environment
 from quartet_deployment._forks import ForkServer
 from quartet_deployment._grants import sign_grant
-from quartet_deployment._models import SCRIPTED
 from quartet_deployment._options import StackOptions
 from quartet_deployment._orchestrator_client import OrchestratorClient
 from quartet_deployment._ports import hold_ports, require_free
@@ -44,7 +43,7 @@ class Stack:
     def __init__(self, options: StackOptions) -> None:
         self.options = options = with_robot(with_world(options))
         self.models = models(options)
-        """The model of each agent, followed by its fallbacks: provider/model, or SCRIPTED."""
+        """The model of each agent, followed by its fallbacks: provider/model, or "scripted"."""
         self.secrets = SecretsFolder(options.state_dir / "secrets")
         """The keys and tokens of its processes."""
         self._at: Addresses = choose_addresses(options)
@@ -67,11 +66,6 @@ class Stack:
     def model_names(self) -> list[str]:
         """The models that any agent uses, each once."""
         return list(dict.fromkeys(name for chain in self.models.values() for name in chain))
-
-    @property
-    def is_scripted(self) -> bool:
-        """Whether all agents use the scripted model."""
-        return self.model_names == [SCRIPTED]
 
     @property
     def url(self) -> str:
