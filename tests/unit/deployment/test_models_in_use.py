@@ -54,7 +54,7 @@ def test_a_variable_replaces_the_model_and_keeps_the_fallbacks(tmp_path: Path) -
 def test_a_file_that_cannot_be_used_leaves_the_report_to_the_gateway(text: str, tmp_path: Path) -> None:
     file = tmp_path / "gateway.yaml"
     file.write_bytes(text.encode(errors="surrogateescape"))
-    scripted = dict.fromkeys(AGENTS, ["scripted"])
+    scripted = {agent: ["scripted"] for agent in AGENTS}
     assert models_in_use({"QUARTET_GATEWAY_FILE": str(file)}) == scripted
     assert models_in_use({"QUARTET_GATEWAY_FILE": str(tmp_path)}) == scripted
 

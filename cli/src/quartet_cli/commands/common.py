@@ -33,7 +33,7 @@ TimeoutS = Annotated[
     float | None,
     typer.Option(
         "--timeout",
-        help="Seconds of work after which the task fails; waiting does not count. Default: 1800 times QUARTET_PATIENCE.",
+        help="Seconds of work after which the task fails, without waiting; default: 1800 times QUARTET_PATIENCE.",
     ),
 ]
 
@@ -76,7 +76,7 @@ def make_submission(
     """Return the submission. Raises UsageError with what is wrong and what to do."""
     try:
         chosen = {} if timeout_s is None else {"timeout_s": timeout_s}
-        return TaskSubmission(sentence=sentence, robot=robot, team=team, **chosen)
+        return TaskSubmission.model_validate({"sentence": sentence, "robot": robot, "team": team, **chosen})
     except ValidationError as error:
         raise UsageError(_in_words(error, sentence)) from error
 

@@ -37,8 +37,11 @@ def models_in_use(environment: Mapping[str, str]) -> dict[str, list[str]]:
     for agent in ("orchestrator", *MODEL_SKILLS):
         uses = _mapping(agents.get(agent))
         chosen = environment.get(f"QUARTET_MODEL_{agent.upper()}") or environment.get("QUARTET_MODEL", "")
-        fallbacks = uses.get("fallbacks")
-        names = [chosen.strip() or uses.get("model") or SCRIPTED, *(fallbacks if isinstance(fallbacks, list) else [])]
+        fallbacks: Any = uses.get("fallbacks")
+        names: list[Any] = [
+            chosen.strip() or uses.get("model") or SCRIPTED,
+            *(cast("list[Any]", fallbacks) if isinstance(fallbacks, list) else ()),
+        ]
         found[agent] = [_full_name(str(name), _mapping(entries.get(str(name)))) for name in names]
     return found
 

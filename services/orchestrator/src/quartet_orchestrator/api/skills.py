@@ -33,7 +33,7 @@ def skill_routes(service: TaskService) -> APIRouter:
     ) -> Response:
         sentence = skill_words(skill, arguments.model_dump(mode="json", exclude_none=True))[:MAX_SENTENCE]
         chosen = {} if timeout_s is None else {"timeout_s": timeout_s}
-        submission = TaskSubmission(sentence=sentence, robot=robot, **chosen)
+        submission = TaskSubmission.model_validate({"sentence": sentence, "robot": robot, **chosen})
         return accepted(await service.accept(submission, DirectStep(skill=skill, arguments=arguments), key))
 
     def add(skill: Skill, model: type[SkillArguments]) -> None:
