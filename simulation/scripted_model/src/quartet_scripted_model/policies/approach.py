@@ -93,7 +93,7 @@ def _check_area(talk: Conversation, area: Entry) -> Generator[Turn, Result, dict
         if again:
             yield from _drive(talk, area["entry"], area, again=area["entry"])
     reason = f"The robot stands in {here or 'no known area'}, not in the {area['name']}."
-    raise GiveUpError("NAV_AREA_WRONG", reason, checks=[_check("area", "FAIL", reason)])
+    raise GiveUpError("NAV_DRIVE_FAILED", reason, checks=[_check("area", "FAIL", reason)])
 
 
 def _seen(talk: Conversation, target: str) -> Generator[Turn, Result, tuple[bool, str]]:
