@@ -23,8 +23,9 @@ def messages(tree: ast.Module) -> list[str]:
     """Return the sentences in a module's code: no docstring, no name, no instructions for a client."""
     left_out: set[ast.AST] = set()
     for node in ast.walk(tree):
-        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if docstring or (isinstance(node, ast.keyword) and node.arg == "instructions"):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            left_out.add(node.value)
+        elif isinstance(node, ast.keyword) and node.arg == "instructions":
             left_out |= set(ast.walk(node.value))
     texts = [one for one in ast.walk(tree) if isinstance(one, ast.Constant) and one not in left_out]
     return [one.value for one in texts if isinstance(one.value, str) and " " in one.value.strip()]
