@@ -32,7 +32,7 @@ TYPES = {"boolean": (bool,), "number": (int, float), "integer": (int, float), "a
 Schema = dict[str, Any]
 
 
-class Kind(StrEnum):
+class RepairKind(StrEnum):
     """Kinds of repairs, as the metric counts them."""
 
     NAME = "name"
@@ -45,7 +45,7 @@ class Kind(StrEnum):
 class Repair(NamedTuple):
     """One repair, in words for the model."""
 
-    kind: Kind
+    kind: RepairKind
     words: str
 
 
@@ -89,16 +89,16 @@ def decode(text: str) -> tuple[Any, list[Repair]]:
     for _ in range(MAX_LAYERS):
         text = value.strip()
         if fenced := FENCE.fullmatch(text):
-            repairs.append(Repair(Kind.TEXT, "send arguments without a fence"))
+            repairs.append(Repair(RepairKind.TEXT, "send arguments without a fence"))
             text = fenced[1]
         value, end = _DECODER.raw_decode(text)
         if rest := text[end:].strip():
             if not TRAILING.fullmatch(rest):
                 raise ValueError(f"something follows the JSON value: {rest[:MAX_SHOWN]!r}")
-            repairs.append(Repair(Kind.TEXT, f"ignored {rest[:MAX_SHOWN]!r} after the arguments"))
+            repairs.append(Repair(RepairKind.TEXT, f"ignored {rest[:MAX_SHOWN]!r} after the arguments"))
         if not isinstance(value, str):
             break
-        repairs.append(Repair(Kind.TEXT, "send arguments as a JSON object, not as a string that contains one"))
+        repairs.append(Repair(RepairKind.TEXT, "send arguments as a JSON object, not as a string that contains one"))
     return value, repairs
 
 
@@ -144,7 +144,7 @@ class ValueRepairs:
         if choices := schema.get("anyOf") or schema.get("oneOf"):
             return self._fit_one_of(value, schema, choices, where, made)
         if isinstance(value, str) and (parsed := _parse(value, schema.get("type"))) is not None:
-            made.append(Repair(Kind.TYPE, f"{where}: {_shown(value)} was read as {_shown(parsed)}"))
+            made.append(Repair(RepairKind.TYPE, f"{where}: {_shown(value)} was read as {_shown(parsed)}"))
             value = parsed
         if isinstance(value, dict):
             return self._fit_object(cast("dict[str, Any]", value), schema, where, made)
@@ -176,7 +176,7 @@ class ValueRepairs:
             if name not in properties:
                 fitted[name] = value
             elif name not in required and self._is_left_out(value, properties[name]):
-                made.append(Repair(Kind.EMPTY, f"{inner}: {_shown(value)} was read as left out"))
+                made.append(Repair(RepairKind.EMPTY, f"{inner}: {_shown(value)} was read as left out"))
             else:
                 fitted[name] = self._fit(value, properties[name], inner, made)
         return fitted

@@ -8,7 +8,7 @@ from quartet_agent_runtime._conversation import truncate
 from quartet_agent_runtime._meter import Meter
 from quartet_agent_runtime._model import ModelAnswer, ToolCall
 from quartet_agent_runtime._recorder import Recorder
-from quartet_agent_runtime._repairs import Kind, Repair, is_written_call, note_repairs, resolve_name
+from quartet_agent_runtime._repairs import Repair, RepairKind, is_written_call, note_repairs, resolve_name
 from quartet_agent_runtime._tools import CallResult, Specs, ToolOutcome, Tools, ToolSpec, failure
 from quartet_agent_runtime.errors import ArgumentsError
 
@@ -29,7 +29,7 @@ def _repair_call(call: ToolCall, schemas: dict[str, dict[str, Any]], agent: str)
     name = resolve_name(call.name, schemas)
     if call.fault or name is None:
         return call
-    repairs = [] if name == call.name else [Repair(Kind.NAME, f"the tool's name is {name}")]
+    repairs = [] if name == call.name else [Repair(RepairKind.NAME, f"the tool's name is {name}")]
     arguments = call.arguments
     try:
         repaired, more = repair_arguments(arguments, schemas[name])
