@@ -31,7 +31,7 @@ from quartet_agent_runtime._prompt import (
 from quartet_agent_runtime._protocols import ApprovalClient, Routes
 from quartet_agent_runtime._recorder import Recorder
 from quartet_agent_runtime._release import LetGo, let_go, let_go_over, lies_outside, needs_release
-from quartet_agent_runtime._repairs import Repair, RepairKind, note_repairs, resolve_name
+from quartet_agent_runtime._repairs import Repair, note_repairs, resolve_name
 from quartet_agent_runtime._replay import RecordedTurn, read_turns
 from quartet_agent_runtime._report import Cause, Ending, ReportTool, skill_report, task_report
 from quartet_agent_runtime._request_context import RequestContext
@@ -98,7 +98,6 @@ __all__ = [
     "RecordedTurn",
     "Recorder",
     "Repair",
-    "RepairKind",
     "ReportTool",
     "RequestContext",
     "Routes",

@@ -3,7 +3,7 @@
 import json
 from typing import Any, cast
 
-from quartet_agent_runtime._repairs import Repair, RepairKind, ValueRepairs, decode
+from quartet_agent_runtime._repairs import Repair, ValueRepairs, decode
 from quartet_agent_runtime.errors import ArgumentsError
 
 MAX_ARGUMENT_CHARS = 16_000
@@ -53,8 +53,6 @@ def _parse(raw: Any) -> tuple[dict[str, Any], list[Repair]]:
             ) from error
         except RecursionError:
             raise ArgumentsError("arguments are nested too deeply; send one flat JSON object") from None
-        if raw is None:
-            repairs.append(Repair(RepairKind.EMPTY, "null was read as no arguments"))
     if raw is None or raw == "":
         return {}, repairs
     if not isinstance(raw, dict):

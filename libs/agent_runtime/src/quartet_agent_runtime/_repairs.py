@@ -1,26 +1,20 @@
-"""Repairs of calls that models and clients write slightly wrong, where the schema leaves exactly one meaning.
-
-A string stays a string where the schema takes one, and nothing is guessed: what has two readings is left as it is.
-"""
+"""Repairs of calls that models and clients write slightly wrong, where the schema leaves exactly one meaning."""
 
 import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable
-from enum import StrEnum
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, cast
 
 from quartet_agent_runtime import _metrics as metrics
 
-MAX_LAYERS = 4
-"""Encodings and fences around one JSON object that are removed."""
-MAX_PARTS = 5000
-"""Parts of a schema that are compared with the values of one call."""
-MAX_SHOWN = 60
-"""Maximum length of a value in the words about its repair."""
-MAX_WORDS = 600
-"""Maximum length of the words about all repairs of a call."""
-NOTHING = ("", "null", "None")
+Schema = dict[str, Any]
+Repair = tuple[Literal["name", "text", "type", "empty", "extra"], str]
+"""Kind, as the metric counts it, and words for the model."""
+MAX_LAYERS, MAX_PARTS = 4, 5000
+"""Encodings around one JSON object that are removed; parts of a schema that are compared with one call's values."""
+MAX_SHOWN, MAX_WORDS = 60, 600
+"""Maximum length of one value, and of the words about one call [characters]."""
 FENCE = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
 TRAILING = re.compile(r"(?:[\]})`,;\s]|</?[\w|]+>)*")
 """Brackets, fences and tags that may follow a JSON object."""
@@ -29,45 +23,26 @@ TAGS = r"<\W{0,2}(?:tool|function)[\W_]?(?:calls?|code)\b|<function=|\[TOOL_CALL
 """Marks of a call in chat templates of Qwen, Hermes, Llama, Mistral, DeepSeek, Gemma and gpt-oss."""
 TYPES = {"boolean": (bool,), "number": (int, float), "integer": (int, float), "array": (list,), "object": (dict,)}
 """JSON types that a model may write as a string, and the types of their values here."""
-Schema = dict[str, Any]
 
 
-class RepairKind(StrEnum):
-    """Kinds of repairs, as the metric counts them."""
-
-    NAME = "name"
-    TEXT = "text"
-    TYPE = "type"
-    EMPTY = "empty"
-    EXTRA = "extra"
-
-
-class Repair(NamedTuple):
-    """One repair, in words for the model."""
-
-    kind: RepairKind
-    words: str
-
-
-def note_repairs(agent: str, repairs: Iterable[Repair]) -> str:
-    """Count the repairs of one call, each kind once, and return the words about them; "" if there are none."""
-    repairs = list(repairs)
-    for kind in {repair.kind for repair in repairs}:
+def note_repairs(agent: str, repairs: Collection[Repair]) -> str:
+    """Count each kind of repair of one call once, and return the words about all of them."""
+    for kind in {kind for kind, _ in repairs}:
         metrics.REPAIRS.labels(agent, kind).inc()
-    return "; ".join(repair.words for repair in repairs)[:MAX_WORDS]
+    return "; ".join(words for _, words in repairs)[:MAX_WORDS]
 
 
 def resolve_name(name: str, offered: Collection[str]) -> str | None:
-    """Return the only offered tool that `name` can mean, such as pick for functions.pick; None if there is not one."""
+    """Return the only offered tool that `name` can mean, such as pick for functions.pick, or None."""
     if name in offered:
         return name
     # gpt-oss may append the channel: pick<|channel|>json.
     parts = SEPARATOR.split(name.partition("<|")[0].strip())
-    fitting = [tool for tool in offered if all(parts) and _share_end(parts, SEPARATOR.split(tool))]
+    fitting = [tool for tool in offered if all(parts) and _end_alike(parts, SEPARATOR.split(tool))]
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _share_end(one: list[str], other: list[str]) -> bool:
+def _end_alike(one: list[str], other: list[str]) -> bool:
     length = min(len(one), len(other))
     return one[-length:] == other[-length:]
 
@@ -89,16 +64,16 @@ def decode(text: str) -> tuple[Any, list[Repair]]:
     for _ in range(MAX_LAYERS):
         text = value.strip()
         if fenced := FENCE.fullmatch(text):
-            repairs.append(Repair(RepairKind.TEXT, "send arguments without a fence"))
+            repairs.append(("text", "send arguments without a fence"))
             text = fenced[1]
         value, end = _DECODER.raw_decode(text)
         if rest := text[end:].strip():
             if not TRAILING.fullmatch(rest):
                 raise ValueError(f"something follows the JSON value: {rest[:MAX_SHOWN]!r}")
-            repairs.append(Repair(RepairKind.TEXT, f"ignored {rest[:MAX_SHOWN]!r} after the arguments"))
+            repairs.append(("text", f"ignored {rest[:MAX_SHOWN]!r} after the arguments"))
         if not isinstance(value, str):
             break
-        repairs.append(Repair(RepairKind.TEXT, "send arguments as a JSON object, not as a string that contains one"))
+        repairs.append(("text", "send arguments as a JSON object, not as a string that contains one"))
     return value, repairs
 
 
@@ -118,45 +93,53 @@ _DECODER = json.JSONDecoder(parse_constant=_reject_constant, object_pairs_hook=_
 
 
 class ValueRepairs:
-    """Repairs the values of one call: what a string holds instead of being it, and empty optional arguments."""
+    """Repairs the values of one call: other types written as strings, and empty optional arguments."""
 
     def __init__(self, schema: Schema, accepts: Callable[[Any, Schema], bool]) -> None:
         """`accepts` returns whether a value fits a part of `schema`."""
         self._schema, self._accepts = schema, accepts
-        self._definitions = cast("Schema", schema.get("$defs", {}))
         self._parts = iter(range(MAX_PARTS))
 
     def apply(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[Repair]]:
-        """Return the arguments with their repairs; unchanged where the schema is too odd to follow."""
+        """Return the arguments with their repairs; unchanged if the schema cannot be followed."""
         made: list[Repair] = []
         try:
             return self._fit(arguments, self._schema, "", made), made
         except Exception:
-            # The schema or the value repeats itself without end; the check that follows names the fault.
+            # A schema that names itself without end, or a definition that is missing: validation reports it.
             return arguments, []
 
     def _fit(self, value: Any, schema: Schema, where: str, made: list[Repair]) -> Any:
-        """Return `value`, repaired where `schema` leaves one meaning; add the repairs to `made`."""
+        """Return `value` repaired if `schema` leaves one meaning; add the repairs to `made`."""
         if next(self._parts, None) is None:
             raise RecursionError
         if isinstance(reference := schema.get("$ref"), str):
-            return self._fit(value, self._definitions[reference.rpartition("/")[2]], where, made)
+            return self._fit(value, self._schema["$defs"][reference.rpartition("/")[2]], where, made)
         if choices := schema.get("anyOf") or schema.get("oneOf"):
-            return self._fit_one_of(value, schema, choices, where, made)
+            return (
+                value
+                if isinstance(value, str) and self._accepts(value, schema)
+                else self._fit_one_of(value, choices, where, made)
+            )
         if isinstance(value, str) and (parsed := _parse(value, schema.get("type"))) is not None:
-            made.append(Repair(RepairKind.TYPE, f"{where}: {_shown(value)} was read as {_shown(parsed)}"))
+            made.append(("type", f"{where}: {_shown(value)} was read as {_shown(parsed)}"))
             value = parsed
-        if isinstance(value, dict):
-            return self._fit_object(cast("dict[str, Any]", value), schema, where, made)
         if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
             entries = enumerate(cast("list[Any]", value))
             return [self._fit(one, cast("Schema", items), f"{where}.{index}", made) for index, one in entries]
-        return value
+        if not isinstance(value, dict):
+            return cast("Any", value)
+        fitted: dict[str, Any] = {}
+        for name, one in cast("dict[str, Any]", value).items():
+            of, inner = schema.get("properties", {}).get(name, {}), f"{where}.{name}".lstrip(".")
+            if of and name not in schema.get("required", []) and self._is_left_out(one, of):
+                made.append(("empty", f"{inner}: {_shown(one)} was read as left out"))
+            else:
+                fitted[name] = self._fit(one, of, inner, made)
+        return fitted
 
-    def _fit_one_of(self, value: Any, schema: Schema, choices: list[Schema], where: str, made: list[Repair]) -> Any:
-        """Return what fits one of `choices`, or `value` if it fits as it is or can be read in several ways."""
-        if isinstance(value, str) and self._accepts(value, schema):
-            return value
+    def _fit_one_of(self, value: Any, choices: list[Schema], where: str, made: list[Repair]) -> Any:
+        """Return what fits one of `choices`; `value` if it can be read in several ways or in none."""
         found: list[tuple[Any, list[Repair]]] = []
         for choice in choices:
             repairs: list[Repair] = []
@@ -168,37 +151,21 @@ class ValueRepairs:
         made += found[0][1]
         return found[0][0]
 
-    def _fit_object(self, fields: dict[str, Any], schema: Schema, where: str, made: list[Repair]) -> dict[str, Any]:
-        properties, required = schema.get("properties", {}), schema.get("required", [])
-        fitted: dict[str, Any] = {}
-        for name, value in fields.items():
-            inner = f"{where}.{name}".lstrip(".")
-            if name not in properties:
-                fitted[name] = value
-            elif name not in required and self._is_left_out(value, properties[name]):
-                made.append(Repair(RepairKind.EMPTY, f"{inner}: {_shown(value)} was read as left out"))
-            else:
-                fitted[name] = self._fit(value, properties[name], inner, made)
-        return fitted
-
     def _is_left_out(self, value: Any, schema: Schema) -> bool:
-        """Return whether an optional argument is nothing: not valid, or a blank where nothing is the default."""
-        if value is not None and value not in NOTHING:
-            return False
-        return not self._accepts(value, schema) or (value == "" and schema.get("default", "") is None)
+        """Return whether an optional argument is empty: not valid, or a blank where the default is null."""
+        empty = value is None or value in ("", "null", "None")
+        return empty and (not self._accepts(value, schema) or (value == "" and schema.get("default", "") is None))
 
 
 def _parse(text: str, kind: Any) -> Any:
     """Return the number, boolean, list or object in `text` if the schema's type `kind` wants that; else None."""
     kinds = cast("list[Any]", kind) if isinstance(kind, list) else [kind]
-    if "string" in kinds:
-        return None
     try:
         value, repairs = decode(text.lower() if text.lower() in {"true", "false"} else text)
     except (ValueError, RecursionError):
         return None
     wanted = any(type(value) in of for name, of in TYPES.items() if name in kinds)
-    return value if wanted and not repairs and value not in (math.inf, -math.inf) else None
+    return value if wanted and "string" not in kinds and not repairs and value not in (math.inf, -math.inf) else None
 
 
 def _shown(value: Any) -> str:

@@ -1,5 +1,6 @@
 """The tool calls of one loop: checked, journaled before they are made unless they only read, counted."""
 
+import contextlib
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -8,7 +9,7 @@ from quartet_agent_runtime._conversation import truncate
 from quartet_agent_runtime._meter import Meter
 from quartet_agent_runtime._model import ModelAnswer, ToolCall
 from quartet_agent_runtime._recorder import Recorder
-from quartet_agent_runtime._repairs import Repair, RepairKind, is_written_call, note_repairs, resolve_name
+from quartet_agent_runtime._repairs import Repair, is_written_call, note_repairs, resolve_name
 from quartet_agent_runtime._tools import CallResult, Specs, ToolOutcome, Tools, ToolSpec, failure
 from quartet_agent_runtime.errors import ArgumentsError
 
@@ -19,7 +20,7 @@ NOT_MADE = frozenset({"BROKEN_ANSWER", "UNKNOWN_TOOL", "INVALID_ARGUMENTS", "BUD
 def repair_calls(answer: ModelAnswer, offered: Specs, agent: str) -> ModelAnswer:
     """Return `answer` with the repairs for which the `offered` tools leave exactly one meaning.
 
-    Loops repair an answer when it arrives, so its journal entry, its replay and the history have the repaired calls.
+    A loop repairs an answer when it arrives: its journal entry, its replay and the history have the repaired calls.
     """
     schemas = {spec.name: spec.schema for spec in offered}
     return replace(answer, calls=[_repair_call(call, schemas, agent) for call in answer.calls])
@@ -29,16 +30,13 @@ def _repair_call(call: ToolCall, schemas: dict[str, dict[str, Any]], agent: str)
     name = resolve_name(call.name, schemas)
     if call.fault or name is None:
         return call
-    repairs = [] if name == call.name else [Repair(RepairKind.NAME, f"the tool's name is {name}")]
+    repairs: list[Repair] = [] if name == call.name else [("name", f"the tool's name is {name}")]
     arguments = call.arguments
-    try:
+    # The reader of the call rejects it with the same error.
+    with contextlib.suppress(ArgumentsError):
         repaired, more = repair_arguments(arguments, schemas[name])
-    except ArgumentsError:
-        # The reader of the call rejects it with this error.
-        more = []
-    else:
-        arguments = repaired if more else arguments
-    return replace(call, name=name, arguments=arguments, repaired=note_repairs(agent, [*repairs, *more]))
+        arguments, repairs = repaired if more else arguments, [*repairs, *more]
+    return replace(call, name=name, arguments=arguments, repaired=note_repairs(agent, repairs))
 
 
 def describe_no_call(text: str, offered: Specs) -> str:
@@ -48,8 +46,8 @@ def describe_no_call(text: str, offered: Specs) -> str:
         return f"the model answered without a tool call: {shown}"
     return (
         "the model wrote its tool call as text, which its server did not parse: start vLLM with "
-        "--enable-auto-tool-choice and the --tool-call-parser of this model, llama.cpp with --jinja, or take a model "
-        f"that supports tool calls; quartet doctor --models checks it. The model answered: {shown}"
+        "--enable-auto-tool-choice and --tool-call-parser, llama.cpp with --jinja, or take a model that supports tool "
+        f"calls; quartet doctor --models checks it. The model answered: {shown}"
     )
 
 

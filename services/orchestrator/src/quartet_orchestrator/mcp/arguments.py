@@ -1,27 +1,20 @@
-"""Arguments of the MCP tools.
-
-Fields that clients add to each call are ignored. Other unknown arguments may be what a model wants to be done in
-another way: they are rejected with the schema error, which the model reads.
-"""
+"""Arguments of the MCP tools. Unknown ones are rejected with the schema error, except fields that clients add."""
 
 import re
 from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import Field, ValidationError
 
-from quartet_agent_runtime import Repair, RepairKind, repair_arguments
+from quartet_agent_runtime import Repair, repair_arguments
 from quartet_contracts import Cancellation, Identifier, TaskSubmission
 from quartet_contracts.messages import Arguments
 
 MAX_WAIT_S = 3600.0
-MAX_STOP_REASON = 300
-"""Maximum length of a stop's reason [characters]."""
-CLIENT_WORDS = frozenset(
-    {"action", "body", "call", "chat", "client", "conversation", "execution", "headers", "message", "meta", "metadata"}
-    | {"params", "query", "request", "session", "thread", "tool", "trace", "user", "webhook", "workflow"}
+CLIENT_FIELD = re.compile(
+    "_|(action|body|call|chat|client|conversation|execution|headers|message|meta|metadata|params|query|request|session"
+    "|thread|tool|trace|user|webhook|workflow)(?![a-z])"
 )
-"""First words of the fields that clients such as n8n add to each call: toolCallId, sessionId, chatInput, action."""
-FIRST_WORD = re.compile(r"[a-z]+")
+"""Beginning of fields that clients such as n8n add to each call: toolCallId, sessionId, action, chatInput."""
 A = TypeVar("A", bound=Arguments)
 Wait = Annotated[
     float,
@@ -98,7 +91,7 @@ class Stop(Arguments):
     """Arguments of stop."""
 
     robot: Annotated[Identifier | None, Field(description="Which robot; left out: every robot.")] = None
-    reason: Annotated[str, Field(max_length=MAX_STOP_REASON)] = "stopped by an MCP client"
+    reason: Annotated[str, Field(max_length=300)] = "stopped by an MCP client"
 
 
 class Look(Arguments):
@@ -115,13 +108,10 @@ class ListRobots(Arguments):
 
 
 def read_call(model: type[A], given: dict[str, Any]) -> tuple[A, list[Repair]]:
-    """Return the arguments of a call and its repairs. Raises ArgumentsError or pydantic.ValidationError.
-
-    A stop is read whatever its arguments are.
-    """
-    unknown = [name for name in given if name not in model.model_fields]
-    ignored = unknown if model is Stop else [name for name in unknown if _is_of_client(name)]
-    extra = [Repair(RepairKind.EXTRA, f"ignored {', '.join(ignored)[:200]}")] if ignored else []
+    """Return the arguments of a call and its repairs. Raises ArgumentsError or ValidationError, but not for a stop."""
+    unknown = given.keys() - model.model_fields
+    ignored = sorted(name for name in unknown if model is Stop or CLIENT_FIELD.match(name))
+    extra: list[Repair] = [("extra", f"ignored {', '.join(ignored)[:200]}")] if ignored else []
     if model is Stop:
         return cast("A", _read_stop(given)), extra
     own = {name: value for name, value in given.items() if name not in ignored}
@@ -129,14 +119,9 @@ def read_call(model: type[A], given: dict[str, Any]) -> tuple[A, list[Repair]]:
     return model.model_validate(arguments), [*extra, *repairs]
 
 
-def _is_of_client(name: str) -> bool:
-    first = FIRST_WORD.match(name)
-    return name.startswith("_") or (first is not None and first[0] in CLIENT_WORDS)
-
-
 def _read_stop(given: dict[str, Any]) -> Stop:
     """Return a stop of the one robot that is named validly, or of every robot."""
-    reason = str(given.get("reason") or Stop().reason)[:MAX_STOP_REASON].encode("utf-8", "replace").decode()
+    reason = str(given.get("reason") or Stop().reason)[:300].encode("utf-8", "replace").decode()
     named = [name for name in given if "robot" in name.lower()]
     try:
         return Stop(robot=given["robot"] if named == ["robot"] else None, reason=reason)

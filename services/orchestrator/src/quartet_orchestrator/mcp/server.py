@@ -19,9 +19,6 @@ from quartet_orchestrator.mcp.tools import INSTRUCTIONS, Tool, tools_of
 
 log = logging.getLogger(__name__)
 
-CLIENT = "mcp_client"
-"""Label of calls from MCP clients in the metric of repairs."""
-
 
 def build_server(service: McpTaskService) -> Server[Any]:
     """Return a server of the tools of `service`."""
@@ -37,7 +34,7 @@ def build_server(service: McpTaskService) -> Server[Any]:
             return _failed(f"there is no tool '{given.name[:64]}'; valid: {', '.join(tools)}")
         try:
             arguments, repairs = read_call(tool.arguments, given.arguments or {})
-            note = note_repairs(CLIENT, repairs)
+            note = note_repairs("mcp_client", repairs)
             return _result(await tool.run(arguments, _caller(context, given)), note)
         except (ArgumentsError, ValidationError) as error:
             wrong = describe(error) if isinstance(error, ValidationError) else str(error)
@@ -88,12 +85,11 @@ def _result(outcome: Any, note: str) -> types.CallToolResult | types.InputRequir
         return outcome
     view, images = outcome if isinstance(outcome, tuple) else (outcome, [])
     assert isinstance(view, BaseModel)
-    notes = [types.TextContent(type="text", text=f"The call was repaired: {note}")] if note else []
+    texts = [view.model_dump_json(), *([f"The call was repaired: {note}"] if note else [])]
     return types.CallToolResult(
         content=[
-            types.TextContent(type="text", text=view.model_dump_json()),
+            *(types.TextContent(type="text", text=text) for text in texts),
             *(_picture(image) for image in images),
-            *notes,
         ],
         structured_content=view.model_dump(mode="json"),
     )
