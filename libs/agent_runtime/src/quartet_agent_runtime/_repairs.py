@@ -116,11 +116,8 @@ class ValueRepairs:
         if isinstance(reference := schema.get("$ref"), str):
             return self._fit(value, self._schema["$defs"][reference.rpartition("/")[2]], where, made)
         if choices := schema.get("anyOf") or schema.get("oneOf"):
-            return (
-                value
-                if isinstance(value, str) and self._accepts(value, schema)
-                else self._fit_one_of(value, choices, where, made)
-            )
+            is_valid_text = isinstance(value, str) and self._accepts(value, schema)
+            return value if is_valid_text else self._fit_one_of(value, choices, where, made)
         if isinstance(value, str) and (parsed := _parse(value, schema.get("type"))) is not None:
             made.append(("type", f"{where}: {_shown(value)} was read as {_shown(parsed)}"))
             value = parsed
