@@ -1,6 +1,6 @@
 """Facts of a task so far, by object: what the rules for calls and the check of the final report stand on."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -17,6 +17,7 @@ from quartet_contracts import (
     PickResult,
     PlaceArguments,
     PlaceCode,
+    PlaceResult,
     SkillArguments,
     SkillResult,
     State,
@@ -137,6 +138,10 @@ class TaskFacts:
     """The site's name of what the gripper holds, as a pick or the wrist camera told it; '' where nobody could."""
     stands_at: tuple[str, str] | None = None
     """Area and thing of the last approach that succeeded."""
+    stands_before_id: str | None = None
+    """Object id of that thing; None if it has none, or the last approach failed."""
+    drives: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """Area and thing of every approach that succeeded, in order."""
     hand_seen: bool = False
     """The gripper was looked at after an approach that missed its object."""
     put_aside: list[PutAside] = field(default_factory=list[PutAside])
@@ -158,7 +163,7 @@ class TaskFacts:
             return None
         if arguments.next_action is NextAction.PICK:
             return self.names.thing(arguments.object_name)
-        return self.held or None
+        return None if arguments.next_action is NextAction.LOOK else self.held or None
 
     def with_name_of_held(self, arguments: StepArguments) -> StepArguments:
         """Return the arguments of a place with the name of what is held, where they say HELD_OBJECT and it is known."""
@@ -166,6 +171,23 @@ class TaskFacts:
             return arguments
         name = self.held or self.in_hand
         return arguments.model_copy(update={"object_name": name}) if name else arguments
+
+    def with_ids(self, arguments: StepArguments) -> StepArguments:
+        """Return the arguments of a pick or place with the ids that results have given and the model has left out."""
+        known: dict[str, str | None] = {}
+        if isinstance(arguments, PickArguments) and self._stands_before(arguments.object_name, self.names.thing):
+            known = {"object_id": self.stands_before_id}
+        elif isinstance(arguments, PlaceArguments):
+            if self._stands_before(arguments.target_location, self.names.place):
+                known["target_id"] = self.stands_before_id
+            if self.gripper is not GripperContent.EMPTY or self.release_uncertain:
+                known["held_id"] = self.held_id
+        known = {name: value for name, value in known.items() if getattr(arguments, name) is None}
+        return arguments.model_copy(update=known) if known else arguments
+
+    def _stands_before(self, name: str, resolve: Callable[[str], str | None]) -> bool:
+        """Return whether the last approach brought the robot before what `resolve` takes for the same thing."""
+        return self.stands_at is not None and resolve(name) == resolve(self.stands_at[1]) is not None
 
     def note(
         self,
@@ -193,13 +215,15 @@ class TaskFacts:
             record.last_stage, record.last_code, record.last_reason = str(result.skill), code, result.reason
         if isinstance(arguments, ApproachArguments):
             self._approached(arguments, code, record)
+            self.stands_before_id = result.object_id if self.reached else None
         elif isinstance(arguments, PickArguments):
             told = result.held_object if isinstance(result, PickResult) else None
             self.in_hand = self.names.known(told or (arguments.object_name if code == PickCode.NONE else "")) or ""
             self.held_id = None if _is_put_back(result) else result.object_id
             self._picked(self.record(arguments.object_name), code, result)
         else:
-            self._placed(record, arguments, code)
+            still_held = isinstance(result, PlaceResult) and result.still_held is True
+            self._placed(record, arguments, code, still_held=still_held)
             if record is not None and code != PlaceCode.NONE:
                 record.others |= {one.object_id for one in alike_before if one.object_id is not None}
         if settled is not None:
@@ -233,7 +257,7 @@ class TaskFacts:
         record = self.record(subject) if subject else None
         if record is not None:
             record.last_code, record.last_reason = str(PlaceCode.NONE), ""
-        self._placed(record, arguments, PlaceCode.NONE)
+        self._placed(record, arguments, PlaceCode.NONE, still_held=False)
 
     def restore(self, history: History, task_id: str) -> None:
         """Note everything that the model has read so far, from the journal."""
@@ -272,6 +296,7 @@ class TaskFacts:
         self.reached = code == ApproachCode.NONE
         if self.reached:
             self.stands_at = arguments.target_area, arguments.object_name
+            self.drives.append(self.stands_at)
         if record is None:
             return
         if self.reached:
@@ -312,7 +337,9 @@ class TaskFacts:
         self.gripper = GripperContent.UNCERTAIN if code == PickCode.UNKNOWN else GripperContent.EMPTY
         self.held, self.pick_failed = "", code
 
-    def _placed(self, record: ObjectRecord | None, arguments: PlaceArguments, code: str) -> None:
+    def _placed(
+        self, record: ObjectRecord | None, arguments: PlaceArguments, code: str, *, still_held: bool
+    ) -> None:
         if record is not None:
             record.place_succeeded = code == PlaceCode.NONE
             if code == PlaceCode.NONE:
@@ -329,9 +356,10 @@ class TaskFacts:
         self.release_uncertain, self.unverified_place = code == PlaceCode.UNKNOWN, ""
         self.failed_place = None if code == PlaceCode.NONE else arguments
         holding = self.gripper in {GripperContent.SOMETHING, GripperContent.OBJECT}
-        if code in {PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED} and holding:
+        dropped = code == PlaceCode.PLACE_DROP_VERIFY_FAILED and not still_held
+        if holding and (code == PlaceCode.NONE or dropped):
             self._note_put_aside(arguments, seen=code == PlaceCode.NONE)
-        if code in {PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED, PlaceCode.PLACE_HOLDING_NOTHING}:
+        if dropped or code in {PlaceCode.NONE, PlaceCode.PLACE_HOLDING_NOTHING}:
             self.gripper, self.held, self.in_hand = GripperContent.EMPTY, "", ""
 
     def _note_put_aside(self, arguments: PlaceArguments, *, seen: bool) -> None:
