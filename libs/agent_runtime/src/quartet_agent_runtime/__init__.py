@@ -3,7 +3,6 @@
 from quartet_agent_runtime._agent import AgentContext, AgentDefinition, CodedAgent
 from quartet_agent_runtime._alike import new_detections, new_places
 from quartet_agent_runtime._approvals import ApprovalRequester
-from quartet_agent_runtime._coded_work import CodedArm, about, ask, code_and_message, end_unless_repeatable
 from quartet_agent_runtime._http import CLOCK_PATIENCE_S, is_out_of_time
 from quartet_agent_runtime._loop import Loop
 from quartet_agent_runtime._model import Model, ModelAnswer, ToolCall
@@ -17,6 +16,7 @@ from quartet_agent_runtime._place_region import (
     opening_m,
     region_of,
 )
+from quartet_agent_runtime._procedures import run_turns
 from quartet_agent_runtime._prompt import (
     area_facts,
     arm_facts,
@@ -55,7 +55,6 @@ from quartet_agent_runtime._work_clock import WorkClock
 from quartet_agent_runtime.errors import (
     AgentError,
     ArgumentsError,
-    GaveUpError,
     ModelUnavailableError,
     PromptError,
     ToolsUnavailableError,
@@ -77,10 +76,8 @@ __all__ = [
     "Call",
     "Cause",
     "CodedAgent",
-    "CodedArm",
     "Ending",
     "GatewayClient",
-    "GaveUpError",
     "Image",
     "LetGo",
     "LocalTool",
@@ -108,17 +105,13 @@ __all__ = [
     "UntrustedPhrases",
     "VerificationError",
     "WorkClock",
-    "about",
     "area_facts",
     "arm_facts",
     "around_drop",
-    "ask",
     "back_off_and_tuck",
     "bring_to_standstill",
     "clean",
-    "code_and_message",
     "describe_observations",
-    "end_unless_repeatable",
     "entries_meant",
     "failure",
     "ignore_progress",
@@ -145,6 +138,7 @@ __all__ = [
     "request_message",
     "retreat",
     "run_agent",
+    "run_turns",
     "serve_agent",
     "settled_grasp",
     "site_names",

@@ -11,6 +11,7 @@ from quartet_agent_runtime._settings import AgentSettings
 from quartet_agent_runtime._toolbox import Surround
 from quartet_agent_runtime.gateway import GatewayClient
 from quartet_contracts import Skill, SkillArguments
+from quartet_procedures import Procedure
 from quartet_site import RobotFile, RobotSetup, SiteFile
 
 Facts = Callable[[RobotFile, SiteFile, SkillArguments], dict[str, Any]]
@@ -26,11 +27,8 @@ Perform = Callable[[RequestContext], Awaitable[dict[str, Any]]]
 """Does a whole request and returns the fields of its result: success, error_code, reason, and those of the skill."""
 
 
-Work = Callable[[RequestContext], Awaitable[Any]]
-"""Does the work of a request in place of the model and returns what that would report (REPORTS of the skill).
-
-Raises GaveUpError with the code to report; VerificationError as RequestContext.call does.
-"""
+RunProcedure = Callable[[dict[str, Any], dict[str, Any]], Procedure]
+"""Begins the procedure of a skill, with the request's arguments and the Facts of the prompt."""
 
 
 Around = Callable[[RequestContext], Surround]
@@ -47,8 +45,8 @@ class AgentDefinition:
     facts: Facts
     verify: Verify
     prepare: Prepare | None = None
-    work: Work | None = None
-    """For requests that ask for it (SkillRequest.coded); None: the agent has no such code."""
+    procedure: RunProcedure | None = None
+    """Code in place of the model, for requests that ask for it (SkillRequest.coded); None: the agent has none."""
     around: Mapping[str, Around] = field(default_factory=dict[str, Around])
     """By the name of the tool."""
     speaks: bool = False

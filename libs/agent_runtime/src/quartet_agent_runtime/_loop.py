@@ -13,16 +13,17 @@ from quartet_agent_runtime._repetition import Repetition
 from quartet_agent_runtime._replay import RecordedTurn, ReplayedCalls
 from quartet_agent_runtime._report import Cause, Ended, Ending, ReportReader, ReportTool
 from quartet_agent_runtime._shown_tool import shown_tool
-from quartet_agent_runtime._tools import ToolOutcome, Tools
+from quartet_agent_runtime._tools import ToolOutcome, Tools, failure
 from quartet_agent_runtime._work_clock import WorkClock
 from quartet_agent_runtime.calls import Calls, LiveCalls
 from quartet_agent_runtime.errors import ModelUnavailableError, ToolsUnavailableError
-from quartet_contracts import Budget, Usage
+from quartet_contracts import NOT_RUN, Budget, Usage
 
 
 class Loop:
     """One run of a model with its tools.
 
+    The calls of one turn run in order. After the first that fails, the rest are answered with NOT_RUN.
     `clock` limits the wall time together with the budget; None: its caller limits it, and the budget's is not used.
     Limits: the meter's budget and clock; one reminder for an answer without a tool call; three malformed reports;
     the third equal call with an equal result is told to the model, the fourth ends the loop. Whatever the model does
@@ -126,8 +127,14 @@ class Loop:
             text = truncate(answer.text, 500)
             raise Ended(Cause.NO_TOOL_CALL, f"the model answered without a tool call: {text!r}")
         last_turn = self._live.overdrawn and len(answer.calls) > 0
+        failed = ""
         for call in answer.calls:
-            talk.add_result(call, await self._handle(talk, call, calls, alone=len(answer.calls) == 1))
+            if failed:
+                talk.add_result(call, failure(NOT_RUN, f"not run, because {failed} before it failed"))
+                continue
+            outcome = await self._handle(talk, call, calls, alone=len(answer.calls) == 1)
+            talk.add_result(call, outcome)
+            failed = "" if outcome.ok else truncate(call.name, 100)
         talk.end_turn()
         if last_turn:
             raise Ended(Cause.BUDGET, self._meter.out_of_calls())
@@ -144,6 +151,8 @@ class Loop:
             if outcome.void:
                 cause = Cause.TOOLS_UNAVAILABLE if outcome.gone else Cause.FENCED
                 raise Ended(cause, f"{call.name}: {outcome.message}")
+            if self._live.may_have_moved(call, outcome):
+                talk.forget_images()
             talk.keep_images(call, result)
         if not self._repetition.seen(call, outcome):
             return outcome

@@ -14,10 +14,16 @@ _NEW_BLOCK = re.compile(r"$|#|\||```|- |\{|\d+\. ")
 """Begins another block than the line before: also an item, a JSON object, a variable, an empty line."""
 
 
-def load_prompt(package: str, name: str = "prompt.md") -> str:
-    """Return the prompt file `name` of `package`, each paragraph and list item in one line: that takes fewer tokens."""
+def load_prompt(package: str, name: str = "prompt.md", **parts: str) -> str:
+    """Return the prompt file `name` of `package` with each of `parts` in place of its `{{ name }}`.
+
+    Each paragraph and list item is one line: that takes fewer tokens.
+    """
+    whole = (files(package) / name).read_text(encoding="utf-8")
+    for part, text in parts.items():
+        whole = whole.replace(f"{{{{ {part} }}}}", text)
     lines: list[str] = []
-    for line in (files(package) / name).read_text(encoding="utf-8").splitlines():
+    for line in whole.splitlines():
         text = line.strip()
         if lines and lines[-1] and not _ONE_LINE.match(lines[-1]) and not _NEW_BLOCK.match(text):
             lines[-1] += f" {text}"
@@ -64,8 +70,8 @@ def _compact(value: Any) -> str:
 
 
 def arm_facts(robot: RobotFile) -> dict[str, Any]:
-    """Return planning group and transit state of the arm."""
-    return {"group": robot.arm.group, "transit_state": robot.arm.transit_state}
+    """Return the transit state of the arm."""
+    return {"transit_state": robot.arm.transit_state}
 
 
 def entries_meant(entries: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:

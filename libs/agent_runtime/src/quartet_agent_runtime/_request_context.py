@@ -81,16 +81,21 @@ class RequestContext:
         Raises:
             VerificationError: The effect is not known, or no further call can succeed (HOPELESS).
         """
-        outcome = await self.outcome(tool, **arguments)
-        if outcome.error_code in HOPELESS or outcome.interrupted:
-            unknown = outcome.interrupted or outcome.void
-            raise VerificationError(f"{tool}: {outcome.error_code}: {outcome.message}", uncertain=unknown)
+        outcome = await self.sure_outcome(tool, **arguments)
         try:
             return result.model_validate(outcome.content)
         except ValidationError as error:
             raise VerificationError(
                 f"{tool} answered something else than {result.__name__}: {error}", uncertain=False
             ) from (error)
+
+    async def sure_outcome(self, tool: str, **arguments: Any) -> ToolOutcome:
+        """Call `tool` and return its raw outcome. Raises VerificationError as `call` does."""
+        outcome = await self.outcome(tool, **arguments)
+        if outcome.error_code in HOPELESS or outcome.interrupted:
+            unknown = outcome.interrupted or outcome.void
+            raise VerificationError(f"{tool}: {outcome.error_code}: {outcome.message}", uncertain=unknown)
+        return outcome
 
     async def outcome(self, tool: str, *, timeout_s: float | None = None, **arguments: Any) -> ToolOutcome:
         """Call `tool` and return its raw outcome. Raises VerificationError past the request's deadline."""

@@ -8,6 +8,7 @@ from quartet_agent_runtime._agent import AgentContext, AgentDefinition, CodedAge
 from quartet_agent_runtime._approvals import ApprovalRequester
 from quartet_agent_runtime._conversation import truncate
 from quartet_agent_runtime._loop import Loop
+from quartet_agent_runtime._procedures import run_turns
 from quartet_agent_runtime._prompt import render_prompt, request_message
 from quartet_agent_runtime._recorder import Recorder
 from quartet_agent_runtime._report import skill_report
@@ -16,7 +17,7 @@ from quartet_agent_runtime._standstill import MAX_OBSERVED, bring_to_standstill,
 from quartet_agent_runtime._toolbox import Toolbox
 from quartet_agent_runtime._untrusted import UntrustedPhrases, site_names
 from quartet_agent_runtime._work_clock import WorkClock
-from quartet_agent_runtime.errors import GaveUpError, ToolsUnavailableError, VerificationError
+from quartet_agent_runtime.errors import ToolsUnavailableError, VerificationError
 from quartet_contracts import MODEL_TOOLS, REPORTS, RESULTS, Actor, SkillRequest, SkillResult, State, Usage
 from quartet_contracts.journal import SkillStarted
 from quartet_contracts.skills import MAX_REASON
@@ -136,24 +137,27 @@ class SkillRun:
         )
         ending = await self._loop.run(
             render_prompt(agent.prompt, agent.facts(setup.robot, setup.site, request.arguments)),
-            request_message(request.arguments.model_dump(mode="json", exclude_none=True)),
+            request_message(_arguments_of(request)),
         )
         claimed: Any = ending.report
         if claimed is None and self._usage.tool_calls == 0:
             return self._unknown(ending.reason, State.FAILED)
         if claimed is None:
             return await self._settle(ending.reason, uncertain=ending.uncertain)
+        if ending.uncertain and claimed.error_code == "UNKNOWN":
+            return await self._settle(claimed.reason, uncertain=True)
         return await self._verify(agent, check, claimed)
 
     async def _claim_of_code(self, agent: AgentDefinition, check: RequestContext) -> Any:
-        """Return what the agent's own code reports of its work."""
-        try:
-            if agent.work is None:
-                raise GaveUpError("UNKNOWN", f"this {agent.skill} agent works with a model only; nothing was moved")
-            return await agent.work(check)
-        except GaveUpError as end:
-            given = {"success": False, "error_code": end.code, "reason": truncate(str(end), MAX_REASON), **end.fields}
-            return REPORTS[self._request.skill].model_validate(given)
+        """Run the agent's procedure and return its report."""
+        if agent.procedure is None:
+            reason = f"this {agent.skill} agent works with a model only; nothing was moved"
+            fields: dict[str, Any] = {"success": False, "error_code": "UNKNOWN", "reason": reason}
+        else:
+            facts = agent.facts(check.robot, check.site, self._request.arguments)
+            fields = await run_turns(check, agent.procedure(_arguments_of(self._request), facts))
+        fields["reason"] = truncate(fields["reason"], MAX_REASON)
+        return REPORTS[self._request.skill].model_validate(fields)
 
     async def _verify(self, agent: AgentDefinition, check: RequestContext, claimed: Any) -> SkillResult:
         """Return the result that the world confirms of what a model claims: its own, or the orchestrator's."""
@@ -219,3 +223,7 @@ class SkillRun:
                 **fields,
             }
         )
+
+
+def _arguments_of(request: SkillRequest) -> dict[str, Any]:
+    return request.arguments.model_dump(mode="json", exclude_none=True)

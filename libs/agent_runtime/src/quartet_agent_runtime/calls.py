@@ -9,6 +9,7 @@ from quartet_agent_runtime._model import ToolCall
 from quartet_agent_runtime._recorder import Recorder
 from quartet_agent_runtime._tools import CallResult, Specs, ToolOutcome, Tools, ToolSpec, failure
 from quartet_agent_runtime.errors import ArgumentsError
+from quartet_contracts.tools.results import CommonCode
 
 NOT_MADE = frozenset({"BROKEN_ANSWER", "UNKNOWN_TOOL", "INVALID_ARGUMENTS", "BUDGET_SPENT"})
 """Codes of calls that were refused before they were counted."""
@@ -68,6 +69,11 @@ class LiveCalls:
         self.uncertain |= result.outcome.void
         return result
 
+    def may_have_moved(self, call: ToolCall, outcome: ToolOutcome) -> bool:
+        """Return whether `call` may have moved the robot."""
+        spec = self._specs.get(call.name)
+        return spec is not None and not spec.reads and outcome.error_code not in NOT_MADE
+
     async def _checked(self, call: ToolCall) -> ToolOutcome:
         """Return what the tool gave, or why the call was not made."""
         if call.fault:
@@ -89,5 +95,5 @@ class LiveCalls:
         outcome = await self._tools.call(
             call.name, arguments, lambda fraction, message: self._recorder.progress(call, fraction, message)
         )
-        self.uncertain = outcome.interrupted
+        self.uncertain = outcome.interrupted or (outcome.error_code == CommonCode.TIMEOUT and not spec.reads)
         return outcome

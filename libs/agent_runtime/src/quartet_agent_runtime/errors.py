@@ -3,7 +3,6 @@
 AgentError
 ├── ArgumentsError           arguments or a report that a model wrote cannot be taken; the text is for the model
 ├── ModelUnavailableError    the gateway or its model gave no usable answer; the text says which and the remedy
-├── GaveUpError              an agent's own code ends its work with this code and reason
 ├── PromptError              a prompt uses a variable that is not there
 ├── ToolServerError          an MCP server gave no result
 │   ├── CallTimeoutError         it took too long; what the call did is not known
@@ -13,8 +12,6 @@ AgentError
 ├── ToolsUnavailableError    the tools of the agent cannot be listed; the text names server or tool and the remedy
 └── VerificationError        the world could not be looked at, so the report cannot be verified
 """
-
-from typing import Any
 
 
 class AgentError(Exception):
@@ -27,23 +24,6 @@ class ArgumentsError(AgentError):
 
 class ModelUnavailableError(AgentError):
     """No answer could be had from the model."""
-
-
-class GaveUpError(AgentError):
-    """Ends the work of an agent's own code: what it reports.
-
-    Attributes:
-        code: Error code of the report.
-        because: Error code of the tool that ended the work; '' where none did.
-        fields: Further fields of the report.
-    """
-
-    because: str = ""
-
-    def __init__(self, code: str, reason: str, **fields: Any) -> None:
-        super().__init__(reason)
-        self.code = code
-        self.fields = fields
 
 
 class PromptError(AgentError):

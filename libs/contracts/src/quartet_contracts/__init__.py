@@ -3,7 +3,7 @@
 from quartet_contracts._architectures import Architecture, ResultForm
 from quartet_contracts._budgets import Budget, Usage
 from quartet_contracts._choices import Choices, chosen, number_choices
-from quartet_contracts._codes import UNKNOWN_NAME, ApproachCode, ExecutorCode, PickCode, PlaceCode
+from quartet_contracts._codes import NOT_RUN, UNKNOWN_NAME, ApproachCode, ExecutorCode, PickCode, PlaceCode
 from quartet_contracts._grants import (
     ALGORITHM,
     FENCE_SCOPE,
@@ -122,6 +122,7 @@ __all__ = [
     "MODEL_SKILLS",
     "MODEL_TOOLS",
     "MOTION_SERVERS",
+    "NOT_RUN",
     "OBSERVE_TOOLS",
     "OUT_OF_TIME",
     "PARKING",

@@ -4,6 +4,8 @@ from enum import StrEnum
 
 UNKNOWN_NAME = "UNKNOWN_NAME"
 """Code of a refused call, and in a report: the site has no area, place or object of this name. Nothing has moved."""
+NOT_RUN = "NOT_RUN"
+"""Code of a call that was not made because an earlier call of the same turn failed."""
 
 
 class ApproachCode(StrEnum):

@@ -10,7 +10,6 @@ MODEL_TOOLS: dict[Skill, tuple[str, ...]] = {
     Skill.APPROACH: (
         "moveit__plan_and_execute",
         "nav2__navigate_to_pose",
-        "nav2__get_robot_pose",
         "nav2__clear_costmaps",
         "perception__look",
         "perception__detect_objects",
@@ -22,13 +21,10 @@ MODEL_TOOLS: dict[Skill, tuple[str, ...]] = {
         "moveit__open_gripper",
         "moveit__close_gripper",
         "moveit__get_grasp_state",
-        "perception__segment_objects",
         "perception__get_topdown_grasp_pose",
     ),
     Skill.PLACE: (
-        "perception__segment_objects",
         "perception__get_topdown_placing_pose",
-        "perception__look",
         "perception__detect_objects",
         "moveit__plan_and_execute",
         "moveit__plan_cartesian_path",

@@ -16,9 +16,9 @@ from quartet_agent_runtime import (
 )
 from quartet_approach.right_of_way import DRIVE, DriveInTurn
 from quartet_approach.verify import verify
-from quartet_approach.work import work
 from quartet_contracts import ApproachArguments, Skill, SkillArguments
 from quartet_contracts.tools.moveit import MoveitCode
+from quartet_procedures import approach, prompt_parts
 from quartet_site import RobotFile, SiteFile
 
 IN_THE_WAY = frozenset({MoveitCode.START_IN_COLLISION, MoveitCode.GOAL_IN_COLLISION, MoveitCode.PLANNING_FAILED})
@@ -62,11 +62,11 @@ def definition() -> AgentDefinition:
     """Return the approach agent, ready to be served."""
     return AgentDefinition(
         skill=Skill.APPROACH,
-        prompt=load_prompt("quartet_approach"),
+        prompt=load_prompt("quartet_approach", **prompt_parts()),
         facts=facts,
         verify=verify,
         prepare=prepare,
-        work=work,
+        procedure=approach,
         around={DRIVE: DriveInTurn},
         speaks=True,
     )

@@ -6,7 +6,7 @@ from quartet_agent_runtime import AgentDefinition, RequestContext, arm_facts, lo
 from quartet_contracts import Skill, SkillArguments
 from quartet_contracts.tools.moveit import GraspState, GripperResult
 from quartet_pick.verify import verify
-from quartet_pick.work import work
+from quartet_procedures import pick, prompt_parts
 from quartet_site import RobotFile, SiteFile
 
 
@@ -36,5 +36,10 @@ async def prepare(check: RequestContext) -> None:
 def definition() -> AgentDefinition:
     """Return the pick agent, ready to be served."""
     return AgentDefinition(
-        skill=Skill.PICK, prompt=load_prompt("quartet_pick"), facts=facts, verify=verify, prepare=prepare, work=work
+        skill=Skill.PICK,
+        prompt=load_prompt("quartet_pick", **prompt_parts()),
+        facts=facts,
+        verify=verify,
+        prepare=prepare,
+        procedure=pick,
     )

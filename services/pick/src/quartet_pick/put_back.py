@@ -1,18 +1,11 @@
 """Put what was picked by mistake back where it was taken from, where nobody minds it."""
 
-from quartet_agent_runtime import (
-    CodedArm,
-    GaveUpError,
-    RequestContext,
-    code_and_message,
-    is_tucked,
-    retreat,
-    settled_grasp,
-)
+from quartet_agent_runtime import RequestContext, is_tucked, retreat, run_turns, settled_grasp
 from quartet_contracts import PickCode
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import GraspState, GripperResult
 from quartet_contracts.tools.results import CommonCode
+from quartet_procedures import Arm, GaveUpError, Pose, Turns, carry_out, why
 
 CLEARANCE_M = 0.01
 """The hand lets go this much higher than it closed: a thing may have slipped down between the fingers."""
@@ -45,28 +38,36 @@ async def put_back(check: RequestContext, grasp: GripperResult) -> str:
             return f"; it was not put back {WHERE}: the arm did not get up from where it is"
     lift = max(check.robot.manipulation.lift_height_m, LEAST_LIFT_M)
     low, high = _raised(taken.tool_pose, CLEARANCE_M), _raised(taken.tool_pose, lift)
-    arm = CodedArm(check, failed=PickCode.PICK_PLAN_FAILED, out_of_reach=PickCode.PICK_REACH_EXCEEDED)
-    least, lower_by = LEAST_LIFT_M / lift, lift - LEAST_LIFT_M
+    transit = check.robot.arm.transit_state
+    arm = Arm(transit, failed=PickCode.PICK_PLAN_FAILED, out_of_reach=PickCode.PICK_REACH_EXCEEDED)
     told = ""
     try:
-        await arm.towards(await arm.above(high, lower_by), WHERE)
-        await arm.down(low, high, least, WHERE, 1 - DROP_M / lift)
+        await run_turns(check, _down(arm, low, high, lift))
         told = await _let_go(check, arm, grasp.width_m)
-        await arm.up(high, least, lower_by)
-        await arm.transit()
+        await run_turns(check, arm.up(high, LEAST_LIFT_M / lift, lift - LEAST_LIFT_M))
+        await run_turns(check, arm.transit())
     except GaveUpError as end:
         return f"{told}, but {end}" if told else f"; it was not put back {WHERE}: {end}"
     return told
 
 
-async def _let_go(check: RequestContext, arm: CodedArm, width_m: float | None) -> str:
+def _down(arm: Arm, low: Pose, high: Pose, lift: float) -> Turns[None]:
+    """Bring the hand from `high` down to `low`, `lift` [m] below."""
+    results = yield from carry_out(arm.above(high, lift - LEAST_LIFT_M), arm.straight(low, 1 - DROP_M / lift))
+    if len(results) == 1:
+        yield from arm.give_up(results[0], WHERE)
+    if not results[-1].ok:
+        yield from arm.give_up_descent(results[-1], high, LEAST_LIFT_M / lift, WHERE)
+
+
+async def _let_go(check: RequestContext, arm: Arm, width_m: float | None) -> str:
     """Open the fingers around what they hold; return what came of it. Raises GaveUpError, VerificationError."""
     if (await settled_grasp(check)).state is GraspState.EMPTY:
         return f"; it was lost on the way back to {WHERE}"
     gripper = check.robot.gripper
     wide = gripper.stroke_m if width_m is None else min(width_m + WIDER_M, gripper.stroke_m)
     try:
-        opened = await arm.fingers("open_gripper", gripper.position_at(wide))
+        opened = (await run_turns(check, carry_out(arm.open(gripper.position_at(wide)))))[-1]
     except GaveUpError as end:
         if end.because == CommonCode.CANCELED:
             raise
@@ -76,9 +77,9 @@ async def _let_go(check: RequestContext, arm: CodedArm, width_m: float | None) -
     check.put_back = (await settled_grasp(check)).state is GraspState.EMPTY
     if check.put_back:
         return f"; it was put back {WHERE}, and the gripper is empty"
-    return f"; it could not be let go {WHERE}: {code_and_message(opened) or 'the fingers still hold it'}"
+    return f"; it could not be let go {WHERE}: {'the fingers still hold it' if opened.ok else why(opened)}"
 
 
-def _raised(pose: Pose3D, by_m: float) -> Pose3D:
+def _raised(pose: Pose3D, by_m: float) -> Pose:
     x, y, z = pose.position
-    return pose.model_copy(update={"position": (x, y, z + by_m)})
+    return {**pose.model_dump(mode="json"), "position": [x, y, z + by_m]}

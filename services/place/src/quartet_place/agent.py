@@ -6,24 +6,20 @@ from quartet_agent_runtime import (
     AgentDefinition,
     RequestContext,
     arm_facts,
-    entries_meant,
     load_prompt,
-    place_facts,
     retreat,
     settled_grasp,
 )
-from quartet_contracts import PlaceArguments, Skill, SkillArguments
+from quartet_contracts import Skill, SkillArguments
 from quartet_contracts.tools.moveit import GraspState, GripperResult
 from quartet_place.verify import verify
-from quartet_place.work import work
+from quartet_procedures import place, prompt_parts
 from quartet_site import RobotFile, SiteFile
 
 
 def facts(robot: RobotFile, site: SiteFile, arguments: SkillArguments) -> dict[str, Any]:
-    """Return the Facts block: the places that the request may mean, or all where none has its name, and the arm."""
-    assert isinstance(arguments, PlaceArguments)
-    places = [{key: place[key] for key in ("name", "aliases", "area", "kind")} for place in place_facts(site)]
-    return {"places": entries_meant(places, arguments.target_location) or places, "arm": arm_facts(robot)}
+    """Return the Facts block: the arm. Distances and places are in the results of the tools."""
+    return {"arm": arm_facts(robot)}
 
 
 async def prepare(check: RequestContext) -> None:
@@ -43,5 +39,10 @@ async def prepare(check: RequestContext) -> None:
 def definition() -> AgentDefinition:
     """Return the place agent, ready to be served."""
     return AgentDefinition(
-        skill=Skill.PLACE, prompt=load_prompt("quartet_place"), facts=facts, verify=verify, prepare=prepare, work=work
+        skill=Skill.PLACE,
+        prompt=load_prompt("quartet_place", **prompt_parts()),
+        facts=facts,
+        verify=verify,
+        prepare=prepare,
+        procedure=place,
     )

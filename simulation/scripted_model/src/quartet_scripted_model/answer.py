@@ -8,14 +8,13 @@ from typing import Any
 
 from quartet_scripted_model.conversation import Conversation, Step, text_of
 from quartet_scripted_model.misbehaviour import MISREADINGS, Kind
-from quartet_scripted_model.policies import approach, orchestrator, pick, place, single, team
-from quartet_scripted_model.turn import Call, Policy, Text, Turn
+from quartet_scripted_model.policies import orchestrator, single, team
+from quartet_scripted_model.policies.procedure import POLICIES
+from quartet_scripted_model.turn import Call, Policy, Result, Text, Turn, calls_of
 
 AGENTS: dict[str, tuple[str, Callable[[Conversation], Policy]]] = {
     "orchestrator": ("report_task_result", orchestrator.policy),
-    "approach": ("report_approach_result", approach.policy),
-    "pick": ("report_pick_result", pick.policy),
-    "place": ("report_place_result", place.policy),
+    **{skill: (f"report_{skill}_result", policy) for skill, policy in POLICIES.items()},
 }
 """The report tool by which an agent is known, and its policy."""
 
@@ -62,17 +61,18 @@ def next_turn(policy: Policy, steps: list[Step]) -> Turn:
     at = 0
     try:
         turn = next(policy)
-        while True:
-            if not isinstance(turn, Call):
-                return turn
-            found = _find(turn, steps, at)
-            if found is None:
-                return turn
-            at = found + 1
-            result = steps[found].result
-            if result is None:
-                return turn
-            turn = policy.send(result)
+        while not isinstance(turn, Text):
+            calls = calls_of(turn)
+            results: list[Result] = []
+            for number, call in enumerate(calls):
+                found = _find(call, steps, at)
+                result = None if found is None else steps[found].result
+                if found is None or result is None:
+                    return call if isinstance(turn, Call) else calls[number:]
+                at = found + 1
+                results.append(result)
+            turn = policy.send(results[0] if isinstance(turn, Call) else results)
+        return turn
     except StopIteration:
         return _DONE
     finally:

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import time
+from dataclasses import replace
 from typing import Any, Protocol
 
 from starlette.applications import Starlette
@@ -19,7 +20,7 @@ from quartet_scripted_model.metrics import Metrics
 from quartet_scripted_model.misbehaviour import TRANSPORT, Draws, Kind, cut_json, spoil
 from quartet_scripted_model.settings import Settings
 from quartet_scripted_model.transport import spoiled_response
-from quartet_scripted_model.turn import Call, Turn
+from quartet_scripted_model.turn import Call, Text, Turn, calls_of
 
 MODEL = "scripted"
 IMAGE_TOKENS = 765
@@ -78,8 +79,9 @@ async def _respond(settings: Settings, body: dict[str, Any], turn: Turn, kind: K
     turn = spoil(kind, turn, _last_call(body))
     if kind is Kind.SLOW:
         await asyncio.sleep(settings.misbehave_slow_s)
-    if kind is Kind.HUGE and isinstance(turn, Call):
-        turn = Call(turn.name, turn.arguments, "and on " * (settings.misbehave_huge_bytes // 7))
+    if kind is Kind.HUGE and not isinstance(turn, Text):
+        first, *others = calls_of(turn)
+        turn = (replace(first, say="and on " * (settings.misbehave_huge_bytes // 7)), *others)
     said = completion(body, turn)
     _spoil_completion(kind, said)
     if kind in TRANSPORT:
@@ -89,16 +91,14 @@ async def _respond(settings: Settings, body: dict[str, Any], turn: Turn, kind: K
 
 def completion(body: dict[str, Any], turn: Turn) -> dict[str, Any]:
     """Return `turn` as an OpenAI chat completion; the same request gives the same ids."""
-    message: dict[str, Any] = {"role": "assistant", "content": turn.say or None}
+    calls = calls_of(turn)
+    say = turn.say if isinstance(turn, Text) else " ".join(call.say for call in calls if call.say)
+    message: dict[str, Any] = {"role": "assistant", "content": say or None}
     finish = "stop"
-    if isinstance(turn, Call):
-        arguments = json.dumps(turn.arguments)
-        seen = json.dumps([len(body["messages"]), turn.name, arguments])
-        call_id = "call_" + hashlib.blake2b(seen.encode(), digest_size=8).hexdigest()
-        function = {"name": turn.name, "arguments": arguments}
-        message["tool_calls"] = [{"id": call_id, "type": "function", "function": function}]
+    if calls:
+        message["tool_calls"] = [_tool_call(call, len(body["messages"]), number) for number, call in enumerate(calls)]
         finish = "tool_calls"
-    prompt, done = _prompt_tokens(body), _tokens(turn.say) + _tokens(json.dumps(message.get("tool_calls", "")))
+    prompt, done = _prompt_tokens(body), _tokens(say) + _tokens(json.dumps(message.get("tool_calls", "")))
     return {
         "id": "chatcmpl-scripted",
         "object": "chat.completion",
@@ -107,6 +107,13 @@ def completion(body: dict[str, Any], turn: Turn) -> dict[str, Any]:
         "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
         "usage": {"prompt_tokens": prompt, "completion_tokens": done, "total_tokens": prompt + done},
     }
+
+
+def _tool_call(call: Call, messages: int, number: int) -> dict[str, Any]:
+    arguments = json.dumps(call.arguments)
+    seen = json.dumps([messages, number, call.name, arguments])
+    call_id = "call_" + hashlib.blake2b(seen.encode(), digest_size=8).hexdigest()
+    return {"id": call_id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
 def _spoil_completion(kind: Kind, said: dict[str, Any]) -> None:

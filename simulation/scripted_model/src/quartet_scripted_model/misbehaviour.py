@@ -65,6 +65,8 @@ class Kind(StrEnum):
 
 MISREADINGS = frozenset({Kind.FORGOTTEN_OBJECT, Kind.DROPPED_OBJECT, Kind.SWAPPED_TARGETS, Kind.RENAMED_OBJECT})
 """Kinds of an orchestrator whose every answer is sound and whose job is another one than it was asked for."""
+WHOLE = frozenset({Kind.REFUSAL, Kind.EMPTY, Kind.REPETITION, Kind.OTHER_TOOL})
+"""Kinds that replace a turn of several calls as a whole."""
 TRANSPORT = frozenset({Kind.HANG, Kind.DRIP, Kind.CUT_BODY, Kind.RESET, Kind.HTML})
 """Kinds that change the transport of a correct answer."""
 
@@ -119,6 +121,8 @@ def _kind_at(rates: Mapping[Kind, float], draw: float) -> Kind | None:
 
 def spoil(kind: Kind, turn: Turn, last_call: Call | None) -> Turn:
     """Return `turn` with the fault `kind`; transport kinds leave it unchanged."""
+    if isinstance(turn, tuple) and kind not in WHOLE:
+        return tuple(call for one in turn if isinstance(call := spoil(kind, one, last_call), Call))
     match kind:
         case Kind.REFUSAL:
             return Text(REFUSAL)
@@ -129,7 +133,7 @@ def spoil(kind: Kind, turn: Turn, last_call: Call | None) -> Turn:
         case Kind.UNKNOWN_TOOL if isinstance(turn, Call):
             return Call(f"{turn.name}_v2", turn.arguments, turn.say)
         case Kind.OTHER_TOOL:
-            return Call(FOREIGN.name, FOREIGN.arguments, turn.say)
+            return FOREIGN
         case Kind.BAD_ARGUMENTS if isinstance(turn, Call):
             return Call(turn.name, {"target": None, "speed": "very fast", "anything": [turn.arguments]}, turn.say)
         case Kind.HALLUCINATED_OBJECT if isinstance(turn, Call):

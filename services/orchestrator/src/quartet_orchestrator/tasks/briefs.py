@@ -9,6 +9,7 @@ from quartet_agent_runtime import area_facts, arm_facts, load_prompt, place_fact
 from quartet_contracts import Architecture, ResultForm
 from quartet_orchestrator.tasks.names import SiteNames
 from quartet_orchestrator.tasks.rules import MAX_CYCLES
+from quartet_procedures import prompt_parts
 from quartet_site import RobotFile, RobotSetup, SiteFile
 
 PLACES = ("surface", "container")
@@ -50,7 +51,7 @@ def make_briefs(
     """
     prompt = load_prompt("quartet_orchestrator")
     single = architecture is Architecture.SINGLE
-    steps = load_prompt("quartet_orchestrator", "steps.md") if single else ""
+    steps = load_prompt("quartet_orchestrator", "steps.md", **prompt_parts()) if single else ""
     briefs: dict[str, RobotBrief] = {}
     for name, known in robots.items():
         facts = {**orchestrator_facts(known.robot, known.site), "robot": name}

@@ -1,19 +1,14 @@
 """One model for the whole job: the orchestrator, and what approach, pick and place do in each of its steps."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import replace
 
 from quartet_scripted_model.conversation import Conversation
 from quartet_scripted_model.misbehaviour import Kind
-from quartet_scripted_model.policies import approach, orchestrator, pick, place
+from quartet_scripted_model.policies import orchestrator
+from quartet_scripted_model.policies.procedure import POLICIES
 from quartet_scripted_model.turn import Call, Policy, Result, Turn
 
-STEPS: dict[str, tuple[str, Callable[[Conversation], Policy]]] = {
-    "approach": (approach.REPORT, approach.policy),
-    "pick": (pick.REPORT, pick.policy),
-    "place": (place.REPORT, place.policy),
-}
-"""By the tool that begins a step: the tool that reports it, and the policy in between."""
 BEGUN = "begun"
 """Field of the result of a tool that has begun a step."""
 NOT_TAKEN = frozenset({"INVALID_REPORT", "REPORT_NOT_ALONE"})
@@ -22,7 +17,7 @@ NOT_TAKEN = frozenset({"INVALID_REPORT", "REPORT_NOT_ALONE"})
 
 def does_work_in(talk: Conversation) -> bool:
     """Return whether the model of `talk` has the tools of the robot besides those of the orchestrator."""
-    return all(report in talk.tools for report, _ in STEPS.values())
+    return all(f"report_{skill}_result" in talk.tools for skill in POLICIES)
 
 
 def policy(talk: Conversation, misreading: Kind | None = None) -> Policy:
@@ -41,9 +36,9 @@ def policy(talk: Conversation, misreading: Kind | None = None) -> Policy:
 
 def _step(talk: Conversation, begun: Call) -> Generator[Turn, Result, Result]:
     """Do one step and return the result of its report."""
-    report, play = STEPS[begun.name]
+    report = f"report_{begun.name}_result"
     places = [*talk.facts["surfaces"], *talk.facts["containers"]]
-    steps = play(replace(talk, facts={**talk.facts, "places": places}, request=begun.arguments))
+    steps = POLICIES[begun.name](replace(talk, facts={**talk.facts, "places": places}, request=begun.arguments))
     turn = next(steps)
     while True:
         result = yield turn
