@@ -59,6 +59,7 @@ async def test_what_is_grasped_is_attached_with_its_size(moveit, sim, robot_file
     assert held["attached_to"] == "arm_tool0"
     width, across, height = held["dimensions_m"]
     assert (across, height) == pytest.approx((0.066, 0.122))
+    assert (await moveit.call("get_grasp_state"))["object_height_m"] == height
     assert width == pytest.approx(0.066, abs=0.003)
     # Its top is as far above the finger tips as a grasp of it is deep.
     tool = (await moveit.call("get_current_pose"))["pose"]["position"]

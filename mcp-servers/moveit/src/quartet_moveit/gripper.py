@@ -221,7 +221,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
         if now.state is GraspState.EMPTY:
             grasps.clear()
         forget_release(now.state)
-        known: dict[str, Any] = {}
+        known: dict[str, Any] = {"object_height_m": held.height_m if now.state is GraspState.HOLDING else None}
         if releases:
             at, (position, on_map) = releases[0]
             age_s = time.monotonic() - at
