@@ -104,6 +104,13 @@ class DeliveryOutcome(Arguments):
     """The code that ended it, NONE when completed."""
     reason: Annotated[str, Field(max_length=2000)] = ""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _failed_has_a_code(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("completed") is False and data.get("error_code", "NONE") in {"", "NONE"}:  # pyright: ignore[reportUnknownMemberType]
+            return {**data, "error_code": "UNKNOWN"}
+        return data  # pyright: ignore[reportUnknownVariableType]
+
 
 class TaskReport(Arguments):
     """Arguments of report_task_result, the report of the orchestrator's model."""

@@ -82,10 +82,9 @@ def _verify(outcome: DeliveryOutcome, facts: TaskFacts, free: dict[str, list[str
     """Return the outcome, not completed unless one of the deliveries that are `free`, by object, is it; it is taken."""
     record = _find(outcome, facts, free)
     if not outcome.completed:
-        if outcome.error_code not in {"", "NONE"}:
+        if outcome.error_code != "UNKNOWN" or record is None or not record.failed:
             return outcome
-        code = record.last_code if record is not None and record.failed else "UNKNOWN"
-        return outcome.model_copy(update={"error_code": code[:64]})
+        return outcome.model_copy(update={"error_code": record.last_code[:64]})
     left = free.get(record.name, []) if record is not None else []
     if record is not None and (left or record.place_succeeded):
         if not left:
