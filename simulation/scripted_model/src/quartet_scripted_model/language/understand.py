@@ -158,7 +158,10 @@ class _Understanding:
         ):
             target = self.here
         elif target is not None and self.here is not None and target.area is None and target.place:
-            target = self._refine(target, self.here)
+            if not target.place.things or _can_stand(target.place, self.here.area):
+                target = self._refine(target, self.here)
+            elif source is None and items:
+                source = self.here
         if source is None and taking and self.here and self.here.area_name and items:
             source = self.here
         if not items and refers_back:
