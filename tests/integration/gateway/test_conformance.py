@@ -22,6 +22,8 @@ from quartet_gateway import TaskGrants, create_app, models
 from quartet_gateway.access import Access
 from support.fake_provider import FakeProvider, Family, families
 from support.provider_rules import RULES, broken_rules
+from support.schema_rules import broken_schema_rules, functions_in, types_in
+from support.shown_tools import shown_tools
 
 pytestmark = pytest.mark.filterwarnings("ignore:Item .* on TypedDict class:UserWarning")
 
@@ -187,6 +189,17 @@ async def test_a_conversation_that_another_model_began(talk):
     talk.give(await talk.ask("calls"))
     await talk.ask("text")
     talk.check_rules()
+
+
+@every()
+async def test_the_tools_that_agents_show(talk):
+    talk.provider.plan = [talk.family.answers["text"]]
+    for agent, tools in (await shown_tools()).items():
+        await talk.client.answer(talk.conversation.messages(), tools, 30)
+        sent, shown = functions_in(talk.provider.asked[-1].body), [tool["function"] for tool in tools]
+        assert broken_schema_rules(sent, talk.family.name, sent=True) == [], agent
+        # A list of numbers is still one.
+        assert {one["name"]: types_in(one) for one in sent} == {one["name"]: types_in(one) for one in shown}
 
 
 def names_of_calls(body: Any) -> list[str]:

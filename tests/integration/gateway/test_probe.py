@@ -1,6 +1,7 @@
 """`quartet doctor --models`: what works of a model and what does not, and the recording of it."""
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from quartet_gateway import GatewayFile, Settings
-from quartet_gateway.probe import probe
+from quartet_gateway.probe import AGENT_TOOLS, probe
 from support.fake_provider import FakeProvider, Family, families
 from support.provider_rules import broken_rules
 
@@ -19,6 +20,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:Item .* on TypedDict class:UserW
 
 FAMILIES = {family.name: family for family in families()}
 KEY = "sk-ant-conformance-0000000000"
+AGENTS_OFFERED = ("text", "text")
+"""Answers to the tools of pick and of place."""
 GOOD = ("text", "call", "text", "text")
 
 
@@ -63,9 +66,9 @@ async def test_a_model_that_does_all(ask, provider, name):
     found, others, healthy = await ask(family, GOOD)
     assert healthy, found
     assert {step: verdict for step, (verdict, _, _) in found.items()} == dict.fromkeys(
-        ["text", "tool", "result", "picture"], "ok"
+        ["text", "tool", "result", "tools", "picture"], "ok"
     )
-    assert len(provider.asked) == (4 if family.takes_images else 3)
+    assert len(provider.asked) == (6 if family.takes_images else 5)
     assert others["used"]["tokens"] == 99 * len(provider.asked)
     assert list(broken_rules(provider.asked, family)) == []
 
@@ -93,8 +96,7 @@ async def test_a_server_without_tools(ask):
     assert not healthy
     assert found["tool"][0] == "wrong"
     assert "--enable-auto-tool-choice" in found["tool"][2]
-    assert found["result"][0] == "skipped"
-    assert found["picture"][0] == "ok"
+    assert [found[step][0] for step in ("result", "tools", "picture")] == ["skipped", "skipped", "ok"]
 
 
 async def test_a_model_that_talks_in_place_of_calling(ask):
@@ -103,11 +105,31 @@ async def test_a_model_that_talks_in_place_of_calling(ask):
     assert "made no call" in found["tool"][1]
 
 
+REJECTED = {
+    "status": 400,
+    "body": {"error": {"message": "In context=('properties', 'size_m'), array schema missing items."}},
+}
+
+
+@pytest.mark.parametrize(("bad", "named"), [("moveit__close_gripper", "moveit__close_gripper"), ("", "all tools")])
+async def test_a_provider_that_rejects_the_schema_of_a_tool(ask, provider, bad, named):
+    names = [tool["function"]["name"] for tool in json.loads(AGENT_TOOLS.read_text())["pick"]]
+    each = [REJECTED if name == bad else "text" for name in names]
+    found, _, healthy = await ask(FAMILIES["openai"], ("text", "call", "text", REJECTED, *each, "text"))
+    assert not healthy
+    verdict, what, _ = found["tools"]
+    assert verdict == "wrong"
+    assert f"rejects {named} of pick: " in what
+    assert "array schema missing items" in what
+    offered = [[tool["function"]["name"] for tool in one.body.get("tools", [])] for one in provider.asked]
+    assert offered[3 : 4 + len(names)] == [names, *([name] for name in names)]
+
+
 BLIND = {"status": 400, "body": {"error": {"message": "Model does not support images", "type": "BadRequestError"}}}
 
 
 async def test_a_model_that_is_said_to_see_and_does_not(ask):
-    found, _, healthy = await ask(FAMILIES["hosted_vllm"], ("text", "call", "text", BLIND))
+    found, _, healthy = await ask(FAMILIES["hosted_vllm"], ("text", "call", "text", *AGENTS_OFFERED, BLIND))
     assert not healthy
     assert found["picture"][0] == "wrong"
     assert "takes_images: false" in found["picture"][2]
@@ -115,7 +137,9 @@ async def test_a_model_that_is_said_to_see_and_does_not(ask):
 
 @pytest.mark.parametrize(("last", "verdict"), [("text", "warning"), (BLIND, "ok")])
 async def test_a_model_of_which_nobody_knows_whether_it_sees(ask, last, verdict):
-    found, _, healthy = await ask(FAMILIES["hosted_vllm"], ("text", "call", "text", last), takes_images=None)
+    found, _, healthy = await ask(
+        FAMILIES["hosted_vllm"], ("text", "call", "text", *AGENTS_OFFERED, last), takes_images=None
+    )
     assert healthy
     assert found["picture"][0] == verdict
     assert ("takes_images: true" in found["picture"][2]) == (verdict == "warning")
@@ -140,10 +164,10 @@ async def test_a_recording_has_no_secrets_and_is_a_fixture(ask, provider, tmp_pa
     assert "abc" not in text
     played = Family.load(file)
     assert played.model == family.model
-    assert set(played.answers) == {"text", "call", "result", "picture"}
+    assert set(played.answers) == {"text", "call", "result", "tools pick", "tools place", "picture"}
     assert played.requests["call"]["body"]["tools"]
     provider.asked.clear()
-    found, _, healthy = await ask(played, ("text", "call", "result", "picture"))
+    found, _, healthy = await ask(played, ("text", "call", "result", "tools pick", "tools place", "picture"))
     assert healthy, found
     assert list(broken_rules(provider.asked, replace(played, name="anthropic"))) == []
 
@@ -168,6 +192,7 @@ async def test_the_command(provider, tmp_path):
     output = (await process.communicate())[0].decode()
     assert process.returncode == 0, output
     assert "read the tool's result" in output
+    assert "accepts the tools of approach, pick, place, orchestrator, orchestrator single" in output
     assert "the models are ready" in output
     assert "hosted_vllm_m.yaml" in output
     assert provider.asked[0].headers["authorization"] == f"Bearer {KEY}"

@@ -22,7 +22,7 @@ from quartet_tool_server._goal_runner import REPORT_EVERY_S, Progress, report_pr
 from quartet_tool_server._grants import GrantVerifier, caller_token, current_grant
 from quartet_tool_server._safety_controller import SafetyController, lease_terms
 from quartet_tool_server._server import ServerSpec, ToolServer
-from quartet_tool_server._tool_entry import Finite, Orientation, Position, Positive, as_tool_result
+from quartet_tool_server._tool_entry import Finite, Orientation, Position, Positive, as_tool_result, numbers
 from quartet_tool_server.errors import (
     DeniedError,
     InvalidArgumentsError,
@@ -59,6 +59,7 @@ __all__ = [
     "failure",
     "lease_terms",
     "make_server",
+    "numbers",
     "report_progress",
     "run",
     "run_goal",

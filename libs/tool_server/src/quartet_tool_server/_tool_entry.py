@@ -34,14 +34,18 @@ def _unit(q: tuple[float, float, float, float]) -> tuple[float, float, float, fl
     return (q[0] / norm, q[1] / norm, q[2] / norm, q[3] / norm)
 
 
-def _numbers(count: int) -> WithJsonSchema:
-    """Plain array schema: several model providers do not take `prefixItems`."""
-    return WithJsonSchema({"type": "array", "items": {"type": "number"}, "minItems": count, "maxItems": count})
+def numbers(count: int, **bounds: float) -> WithJsonSchema:
+    """Return the schema of `count` numbers, each within `bounds`, for a tuple: model providers reject `prefixItems`.
+
+    `bounds` are keywords of JSON Schema, such as `exclusiveMinimum`.
+    """
+    each = {"type": "number", **bounds}
+    return WithJsonSchema({"type": "array", "items": each, "minItems": count, "maxItems": count})
 
 
-Position = Annotated[tuple[Finite, Finite, Finite], _numbers(3)]
+Position = Annotated[tuple[Finite, Finite, Finite], numbers(3)]
 """x, y, z [m]."""
-Orientation = Annotated[tuple[Finite, Finite, Finite, Finite], AfterValidator(_unit), _numbers(4)]
+Orientation = Annotated[tuple[Finite, Finite, Finite, Finite], AfterValidator(_unit), numbers(4)]
 """Quaternion x, y, z, w; its norm must be 1."""
 
 

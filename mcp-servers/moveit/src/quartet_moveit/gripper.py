@@ -30,7 +30,7 @@ from quartet_robot_link import (
     joint_values,
 )
 from quartet_robot_link.geometry import angle_between
-from quartet_tool_server import Finite, InvalidArgumentsError, ToolError, ToolServer, current_grant
+from quartet_tool_server import Finite, InvalidArgumentsError, ToolError, ToolServer, current_grant, numbers
 
 Point = tuple[float, float, float]
 Place = tuple[Point, Point | None]
@@ -39,6 +39,7 @@ Place = tuple[Point, Point | None]
 Extent = Annotated[Finite, Field(gt=0, le=1)]
 ObjectSize = Annotated[
     tuple[Extent, Extent, Extent],
+    numbers(3, exclusiveMinimum=0, maximum=1),
     Field(description="extent of the object between the fingers, across them, and up [m]"),
 ]
 AROUND_SOMETHING = frozenset({GraspState.HOLDING, GraspState.UNKNOWN})

@@ -100,7 +100,7 @@ def register(server: ToolServer) -> None:
     async def set_parameter(
         name: FullName,
         value: Annotated[
-            bool | int | float | str | list[Any],
+            bool | int | float | str | list[bool | int | float | str],
             Field(description='the value, or its JSON text, e.g. 0.5, true, "[1, 2]"'),
         ],
     ) -> ParameterResult:

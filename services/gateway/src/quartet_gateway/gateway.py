@@ -30,7 +30,7 @@ from quartet_gateway.metrics import Metrics
 from quartet_gateway.models import Model
 from quartet_gateway.requests import ChatRequest
 from quartet_gateway.usage import spending
-from quartet_gateway.wire_format import is_malformed, messages_for, parameters_for, read_answer
+from quartet_gateway.wire_format import is_malformed, messages_for, parameters_for, read_answer, tools_for
 from quartet_process import redact, register_environment_secrets, tracing
 
 MALFORMED_CALL = "tool_use_failed"
@@ -43,6 +43,7 @@ TOO_LONG = re.compile(
 """Providers' words for a conversation that is too long, some of which LiteLLM does not know."""
 NO_CREDIT = re.compile(r"insufficient[ _](balance|quota)|more credits|credit balance is too low", re.IGNORECASE)
 """Providers' words for an account that has nothing left."""
+SLOW = "for a slow model raise QUARTET_PATIENCE, or retries.{} in the gateway's file"
 
 logger = logging.getLogger("quartet_gateway")
 
@@ -170,7 +171,7 @@ class Gateway:
         except TimeoutError:
             names = ", ".join(d.model.name for d in chain)
             raise ModelTimeoutError(
-                f"no answer from {names} within {self._file.retries.total_s:g} s (retries.total_s)"
+                f"no answer from {names} within {self._file.retries.total_s:g} s ({SLOW.format('total_s')})"
             ) from error
         assert error is not None
         raise error
@@ -211,6 +212,8 @@ class Gateway:
             conversation = request.conversation()
             messages = messages_for(model, conversation)
             parameters = {**model.parameters, **request.passed_on(), **parameters_for(model, conversation)}
+            if tools := parameters.get("tools"):
+                parameters["tools"] = tools_for(model, tools)
             headers: Any = None
             try:
                 response = await self._call_model(model, messages, parameters)
@@ -287,7 +290,9 @@ class Gateway:
         if isinstance(error, kinds.RateLimitError):
             return ModelBusyError(f"{text} (after {self._file.retries.attempts} tries)")
         if isinstance(error, kinds.Timeout):
-            return ModelTimeoutError(f"{text} (after {self._file.retries.timeout_attempts} tries)")
+            retries = self._file.retries
+            tries = f"after {retries.timeout_attempts} tries of {retries.timeout_s:g} s"
+            return ModelTimeoutError(f"{text} ({tries}; {SLOW.format('timeout_s')})")
         refused = isinstance(error, kinds.BadRequestError | kinds.UnprocessableEntityError)
         if isinstance(error, kinds.ContextWindowExceededError) or (refused and TOO_LONG.search(str(error))):
             return ContextTooLongError(text)

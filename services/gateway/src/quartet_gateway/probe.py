@@ -1,8 +1,8 @@
 """`python -m quartet_gateway.probe`: asks each configured model a few short questions and prints what works.
 
 It prints one JSON object a line: `{"finding": {...}}` for each step of each model, at the end `{"used": {...}}`. The
-questions go the way of the agents' requests: the same file, keys, conversion, retries and reader of answers. What they
-cost is in no budget.
+questions go the way of the agents' requests: the same file, keys, conversion, retries and reader of answers. Their cost
+is in no budget.
 """
 
 import argparse
@@ -65,6 +65,9 @@ TASK: list[Message] = [
 QUESTION = "This is the picture of the camera. In one word: which colour fills it?"
 BLIND = "set takes_images: false for it in the gateway's file, or take a model that reads pictures"
 SEES = "set takes_images: true for it in the gateway's file, or QUARTET_MODEL_TAKES_IMAGES=true"
+AGENT_TOOLS = Path(__file__).parent / "agent_tools.json"
+"""The tools that agents show their models, by agent and, if it shows others there, architecture."""
+REJECTED = "report this line to Quartet's developers; until then use another model for this agent"
 NO_TOOLS = "take a model that supports tool calls; vLLM needs --enable-auto-tool-choice and its --tool-call-parser"
 
 
@@ -80,16 +83,20 @@ class Probe:
         self._gateway = gateway
         self._exchanges = exchanges
         self._tell = tell
-        self._refused = False
+        self._refusal = ""
 
     async def run(self) -> None:
-        """Ask all questions; what cannot be asked after a failure is told as skipped."""
+        """Ask all questions. Report those that cannot be asked after a failure as skipped."""
         if not await self._text():
             self._tell("tool", "skipped", "not asked", "see the line above")
             return
         answer = None
         if self._agents != ["perception"]:
             answer = await self._call()
+            if answer is None:
+                self._tell("tools", "skipped", "not asked", "see the line above")
+            else:
+                await self._agent_tools()
         await self._picture(answer)
 
     async def _text(self) -> bool:
@@ -122,6 +129,26 @@ class Probe:
             self._tell("result", "ok", "read the tool's result in the second turn")
         return answer
 
+    async def _agent_tools(self) -> None:
+        """Offer the tools of each agent that uses the model. Name those that the provider rejects."""
+        shown: dict[str, list[Any]] = json.loads(AGENT_TOOLS.read_text())
+        offered = {agent: tools for agent, tools in shown.items() if agent.split()[0] in self._agents}
+        accepted = 0
+        for agent, tools in offered.items():
+            if await self._ask("tools", f"tools {agent}", TEXT, tools, quiet=True, may_refuse=True) is not None:
+                accepted += 1
+            elif refusal := self._refusal:
+                each = {tool["function"]["name"]: tool for tool in tools}
+                names = [name for name, tool in each.items() if await self._is_refused(f"{agent} {name}", tool)]
+                what = ", ".join(names) if 0 < len(names) < len(each) else "all tools"
+                self._tell("tools", "wrong", f"rejects {what} of {agent}: {refusal}", REJECTED)
+        if accepted == len(offered):
+            self._tell("tools", "ok", f"accepts the tools of {', '.join(offered)}")
+
+    async def _is_refused(self, name: str, tool: Any) -> bool:
+        await self._ask("tools", f"tools {name}", TEXT, [tool], quiet=True, may_refuse=True)
+        return bool(self._refusal)
+
     async def _picture(self, answer: Message | None) -> None:
         """Show a picture where the agents do: behind the results of a turn."""
         model = self._model
@@ -142,7 +169,7 @@ class Probe:
                 else ("warning", "reads pictures and is sent none", SEES)
             )
             self._tell("picture", *told)
-        elif not model.takes_images and (said is not None or self._refused):
+        elif not model.takes_images and (said is not None or self._refusal):
             self._tell("picture", "ok", "reads no pictures and is sent none")
         elif said is not None:
             self._tell("picture", "wrong", f"did not see the picture, but said {_short(said)}", BLIND)
@@ -158,15 +185,19 @@ class Probe:
         quiet: bool = False,
         may_refuse: bool = False,
     ) -> Message | None:
-        """Return the message of the answer; None after an error, which is told unless it `may_refuse`."""
-        self._refused = False
+        """Return the message of the answer; None after an error.
+
+        Report the error, unless the model refuses the request and `may_refuse`: then keep its text as `_refusal`.
+        """
+        self._refusal = ""
         body = {"model": self._agents[0], "messages": messages, **({"tools": tools} if tools else {})}
         began, first = time.monotonic(), len(self._exchanges)
         try:
             answer = await self._gateway.answer(read_request(json.dumps(body).encode()))
         except GatewayError as error:
-            self._refused = may_refuse and isinstance(error, ModelRefusedError)
-            if not self._refused:
+            if may_refuse and isinstance(error, ModelRefusedError):
+                self._refusal = str(error)
+            else:
                 self._tell(step, "wrong", str(error), _remedy(error, remedy))
             return None
         finally:
@@ -271,7 +302,7 @@ def _picture() -> dict[str, Any]:
 
 def _remedy(error: GatewayError, of_step: str) -> str:
     if isinstance(error, ModelTimeoutError):
-        return "see whether the server is overloaded or still loads the model, or set a larger retries.timeout_s"
+        return "see whether the server is overloaded or still loads the model, or raise QUARTET_PATIENCE"
     if isinstance(error, ModelBusyError):
         return "wait, or have the provider raise the limit of the account"
     if isinstance(error, ContextTooLongError):
@@ -297,7 +328,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         settings = load_settings(Settings)
         ProviderKeys(os.environ, settings.secrets_dir).put_into(os.environ)
-        file = load_file(find_file(settings.gateway_file))
+        file = load_file(find_file(settings.gateway_file)).with_patience(settings.patience)
         environment = dict(os.environ)
         healthy = asyncio.run(
             probe(file, settings, environment, lambda line: print(json.dumps(line), flush=True), folder)

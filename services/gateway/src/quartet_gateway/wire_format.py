@@ -46,6 +46,8 @@ _NAME_LENGTH = 64
 """OpenAI's rule for names of functions, within the rules of all others."""
 DEEPSEEK_API = re.compile(r"https?://([a-z0-9-]+\.)*deepseek\.com(:\d+)?(/|$)", re.IGNORECASE)
 """Addresses of DeepSeek's own API, which many reach as an OpenAI-compatible one: openai/... with an api_base."""
+_STRICT_BY_DEFAULT = frozenset({"openai", "azure"})
+"""Providers whose Responses API makes each optional argument required, unless a tool says that it is not strict."""
 _THOUGHTLESS = {"reasoning_content": " "}
 """Without it DeepSeek refuses an assistant's message with calls; for one that was made without thinking."""
 
@@ -86,6 +88,13 @@ def is_malformed(choice: Any) -> str:
 def parameters_for(model: Model, conversation: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the parameters of `model` that must be others for this conversation; thinking that must be off is None."""
     return {} if _may_think(model, conversation) else {"reasoning_effort": None}
+
+
+def tools_for(model: Model, tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the tools as `model` is to be offered them: arguments that are optional stay optional."""
+    if model.provider not in _STRICT_BY_DEFAULT:
+        return tools
+    return [{**tool, "function": {"strict": False, **tool["function"]}} for tool in tools]
 
 
 def messages_for(model: Model, conversation: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from quartet_perception.object_query import id_scope
 from quartet_perception.perceiver import Perceiver
 from quartet_perception.scene.spot import Spot, spot_in
 from quartet_perception.scene.view import View
-from quartet_tool_server import ToolServer
+from quartet_tool_server import ToolServer, numbers
 
 MOST_SPOTS = 200
 """Measurements that are remembered, of all tasks."""
@@ -47,6 +47,7 @@ def add_spot_tool(server: ToolServer, perceiver: Perceiver) -> None:
                 Annotated[float, Field(ge=-3, le=3, allow_inf_nan=False)],
                 Annotated[float, Field(ge=-0.1, le=2, allow_inf_nan=False)],
             ],
+            numbers(3, minimum=-3, maximum=3),
             Field(description="Spot: x, y, and the height of what carries things there, within 5 cm [m, base frame]."),
         ],
         most_m: Annotated[
