@@ -115,7 +115,7 @@ async def test_a_killed_orchestrator_loses_no_task_and_repeats_no_step(
     assert ends_once(events)
     # The model has read each result once, in order, as if nothing had happened.
     read = model.results()
-    assert [r["success"] for r in read] == [True] * 4
+    assert [r["ok"] for r in read] == [True] * 4
     assert read[1]["held_object_height_m"] == 0.12
 
 

@@ -22,6 +22,7 @@ from quartet_contracts import (
     MODEL_SKILLS,
     UNKNOWN_NAME,
     ApproachArguments,
+    ApproachResult,
     Arguments,
     Choices,
     NextAction,
@@ -56,8 +57,8 @@ BEGINS = {
     Skill.PLACE: "Begin to put the held object down at what the robot stands before, or on the floor.",
 }
 """Of skills that the model does itself."""
-UNREAD = ("object_id", "held_object_height_m")
-"""Fields of results that code passes on by itself."""
+UNREAD = frozenset({"object_id", "held_object_height_m", "checks"})
+"""Fields of results that code passes on by itself, or that `answer_of` shows in another form."""
 RunSkill = Callable[[Skill, StepArguments], Awaitable[ToolOutcome]]
 """What a call of a skill does."""
 
@@ -241,14 +242,11 @@ def read_step(skill: Skill, raw: dict[str, Any]) -> StepArguments:
 def answer_of(result: SkillResult) -> dict[str, Any]:
     """Return what the model needs of a sub-agent's result for its next call."""
     content: dict[str, Any] = {"ok": result.success, "error_code": str(result.error_code), **skill_details(result)}
-    for name in UNREAD:
-        content.pop(name, None)
-    if result.success:
-        content.pop("checks", None)
-    else:
+    content = {name: value for name, value in content.items() if name not in UNREAD}
+    if not result.success:
         content["reason"] = result.reason
-    if "checks" in content:
-        content["checks"] = {one["name"]: one["result"] for one in content["checks"]}
+    if isinstance(result, ApproachResult) and result.checks and not result.success:
+        content["checks"] = {one.name: str(one.result) for one in result.checks}
     if result.state is State.UNCERTAIN:
         content["state"] = str(result.state)
         content["observed"] = result.observed
