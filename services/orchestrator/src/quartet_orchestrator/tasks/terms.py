@@ -13,7 +13,7 @@ from quartet_orchestrator.recovery import History
 MAX_OWN_WORDS = 4
 """Words of one term that neither person nor site has said: "soda" may become "coke can"; no instruction fits."""
 TERMS = ("object_name", "target_area", "target_location")
-ADVICE = "name it in the person's words or as Facts do; the object that an approach has found is known by its id"
+ADVICE = "name it in the person's words or as Facts do; code adds the object_id that a result has given"
 
 
 class TermPolicy:

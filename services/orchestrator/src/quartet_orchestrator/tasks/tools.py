@@ -57,8 +57,8 @@ BEGINS = {
     Skill.PLACE: "Begin to put the held object down at what the robot stands before, or on the floor.",
 }
 """Of skills that the model does itself."""
-UNREAD = frozenset({"object_id", "held_object_height_m", "checks"})
-"""Fields of results that code passes on by itself, or that `answer_of` shows in another form."""
+UNREAD = frozenset({"object_id", "held_object_height_m"})
+"""Fields of results that code passes on by itself."""
 RunSkill = Callable[[Skill, StepArguments], Awaitable[ToolOutcome]]
 """What a call of a skill does."""
 
@@ -243,9 +243,10 @@ def answer_of(result: SkillResult) -> dict[str, Any]:
     """Return what the model needs of a sub-agent's result for its next call."""
     content: dict[str, Any] = {"ok": result.success, "error_code": str(result.error_code), **skill_details(result)}
     content = {name: value for name, value in content.items() if name not in UNREAD}
+    checks = content.pop("checks", None)
     if not result.success:
         content["reason"] = result.reason
-    if isinstance(result, ApproachResult) and result.checks and not result.success:
+    if isinstance(result, ApproachResult) and checks and not result.success:
         content["checks"] = {one.name: str(one.result) for one in result.checks}
     if result.state is State.UNCERTAIN:
         content["state"] = str(result.state)
