@@ -1,6 +1,6 @@
 """Tasks: submission, status and report."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
@@ -108,9 +108,11 @@ class DeliveryOutcome(Arguments):
     @model_validator(mode="before")
     @classmethod
     def _failed_has_a_code(cls, data: Any) -> Any:
-        if isinstance(data, dict) and data.get("completed") is False and data.get("error_code", "NONE") in {"", "NONE"}:  # pyright: ignore[reportUnknownMemberType]
-            return {**data, "error_code": "UNKNOWN"}
-        return data  # pyright: ignore[reportUnknownVariableType]
+        if not isinstance(data, dict):
+            return data
+        fields = cast("dict[str, Any]", data)
+        unnamed = fields.get("completed") is False and fields.get("error_code", "NONE") in {"", "NONE"}
+        return {**fields, "error_code": "UNKNOWN"} if unnamed else fields
 
 
 class TaskReport(Arguments):

@@ -22,9 +22,7 @@ MAX_QUESTION = 300
 class OwnedJournal:
     """Journal of a task, writable only for the replica that owns the task."""
 
-    def __init__(
-        self, bus: Bus, lease_epoch: LeaseEpoch | None, written: Callable[[JournalEvent], None] | None
-    ) -> None:
+    def __init__(self, bus: Bus, lease_epoch: LeaseEpoch | None, written: Callable[[JournalEvent], None]) -> None:
         """`written` is called with each event that was appended."""
         self._bus = bus
         self._lease_epoch = lease_epoch
@@ -33,7 +31,7 @@ class OwnedJournal:
     async def append(self, *events: JournalEvent) -> str:
         """Append durably; return the last position. Raises LeaseLostError when another replica owns the task."""
         position = await self._bus.journal.append(*events, lease_epoch=self._lease_epoch)
-        for event in events if self._written is not None else ():
+        for event in events:
             self._written(event)
         return position
 
@@ -50,7 +48,7 @@ class TaskRecord:
         bus: Bus,
         status: TaskStatus,
         lease_epoch: LeaseEpoch | None = None,
-        written: Callable[[JournalEvent], None] | None = None,
+        written: Callable[[JournalEvent], None] = lambda _event: None,
     ) -> None:
         """`written` is called with each event that this process appends to the journal."""
         self._bus = bus

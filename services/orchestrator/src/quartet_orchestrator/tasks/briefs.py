@@ -59,9 +59,7 @@ def make_briefs(
 
         def render(sentence: str, facts: dict[str, Any] = facts, whole: dict[str, Any] | None = whole) -> str:
             shown = whole or facts_for(sentence, facts)
-            return render_prompt(
-                prompt, shown, max_cycles=MAX_CYCLES, steps=steps, prose=results is ResultForm.PROSE
-            )
+            return render_prompt(prompt, shown, max_cycles=MAX_CYCLES, steps=steps, prose=results is ResultForm.PROSE)
 
         briefs[name] = RobotBrief(
             SiteNames(known.site), len(known.site.areas), tuple(site_names(known.site)), render, facts, known

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeVar
 
 from quartet_contracts import (
     HELD_OBJECT,
@@ -30,6 +31,7 @@ from quartet_orchestrator.recovery import History
 from quartet_orchestrator.tasks.names import FLOOR, SiteNames
 from quartet_site import normalise
 
+S = TypeVar("S", bound=StepArguments)
 OTHER_PUT_DOWN = "what was put down is another one that looks like it and lay there before; where it is is not known"
 
 
@@ -167,7 +169,7 @@ class TaskFacts:
             return self.names.thing(arguments.object_name)
         return None if arguments.next_action is NextAction.LOOK else self.held or None
 
-    def with_name_of_held(self, arguments: StepArguments) -> StepArguments:
+    def with_name_of_held(self, arguments: S) -> S:
         """Return the arguments of a place with the height of what is held, and its name where they say HELD_OBJECT."""
         if not isinstance(arguments, PlaceArguments):
             return arguments
@@ -175,7 +177,7 @@ class TaskFacts:
         known = {"object_name": name or None, "object_height_m": self.held_height_m}
         return arguments.model_copy(update={key: value for key, value in known.items() if value is not None})
 
-    def with_ids(self, arguments: StepArguments) -> StepArguments:
+    def with_ids(self, arguments: S) -> S:
         """Return the arguments of a pick or place with the ids that results have given and the model has left out."""
         known: dict[str, str | None] = {}
         if isinstance(arguments, PickArguments) and self._stands_before(arguments.object_name, self.names.thing):
@@ -341,9 +343,7 @@ class TaskFacts:
         self.gripper = GripperContent.UNCERTAIN if code == PickCode.UNKNOWN else GripperContent.EMPTY
         self.held, self.pick_failed = "", code
 
-    def _placed(
-        self, record: ObjectRecord | None, arguments: PlaceArguments, code: str, *, still_held: bool
-    ) -> None:
+    def _placed(self, record: ObjectRecord | None, arguments: PlaceArguments, code: str, *, still_held: bool) -> None:
         if record is not None:
             record.place_succeeded = code == PlaceCode.NONE
             if code == PlaceCode.NONE:

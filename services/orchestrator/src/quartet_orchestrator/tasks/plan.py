@@ -59,9 +59,12 @@ class StatedPlan:
             self._begun = self._begun or what.skill in {Skill.PICK, Skill.PLACE}
         elif isinstance(what, Answered):
             self._answered = True
-        elif isinstance(what, ModelTurn) and (self._answered or not self._begun or not self.rows):
-            if rows := read_table(what.text):
-                self.rows, self._answered = rows, False
+        elif isinstance(what, ModelTurn) and self._may_change and (rows := read_table(what.text)):
+            self.rows, self._answered = rows, False
+
+    @property
+    def _may_change(self) -> bool:
+        return self._answered or not self._begun or not self.rows
 
 
 def read_table(text: str) -> list[PlanRow]:

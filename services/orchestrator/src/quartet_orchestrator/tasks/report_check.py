@@ -14,8 +14,8 @@ def verify_report(claim: TaskReport, facts: TaskFacts, sentence: str, plan: Sequ
     """Return the report for the record.
 
     `success` stays true only if the facts confirm every object named, and the objects are those of the `plan` that the
-    model stated, each at its planned place, or the robot was driven where the sentence says. What the plan names and the
-    report does not is added to it.
+    model stated, each at its planned place, or the robot was driven where the sentence says. What the plan names and
+    the report does not is added to it.
     """
     everything = {name: list(record.delivered.values()) for name, record in facts.objects.items()}
     rows = Counter(record.name for one in claim.objects if (record := _find(one, facts, everything)) is not None)

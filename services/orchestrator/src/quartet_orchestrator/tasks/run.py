@@ -298,7 +298,9 @@ class TaskRun:
             model_timeout_s=self._context.settings.model_timeout_s,
         )
         sentence = self._task.sentence.replace("<", "‹").replace(">", "›")
-        ending = await loop.run(self._brief.system_prompt(self._task.sentence), f"<sentence>{sentence}</sentence>", past)
+        ending = await loop.run(
+            self._brief.system_prompt(self._task.sentence), f"<sentence>{sentence}</sentence>", past
+        )
         self._record.add_usage(ending.usage)
         return await self._conclude(ending)
 
@@ -337,7 +339,7 @@ class TaskRun:
         )
 
     def _fault_of(self, claim: TaskReport) -> str | None:
-        """Return why a report is sent back: it forgets an object, or, only once, does not fit the plan or the drives."""
+        """Return why a report is sent back: it forgets an object, or, only once, does not fit plan or drives."""
         if forgotten := forgotten_objects(claim, self._brief.names, self._task.sentence):
             return forgotten
         fault = find_mismatch(claim.objects, self._plan.rows, self._facts) if self._plan.rows else None

@@ -16,10 +16,12 @@ _DRIVE = re.compile(
     )\b""",
     re.VERBOSE,
 )
-_LOOK = re.compile(r"\b(look|see|check|inspect|find|tell|whether|if|what|is|are|schau\w*|sieh|regarde\w*|mira|guarda)\b")
+_LOOK = re.compile(
+    r"\b(look|see|check|inspect|find|tell|whether|if|what|is|are|schau\w*|sieh|regarde\w*|mira|guarda)\b"
+)
 _START = re.compile(r"\b(from|von|vom|depuis|desde)\b[^,.;]*?(?=\b(to|and|then|in|into|zu\w?)\b|[,.;]|$)")
 _KEPT_OUT = re.compile(
-    r"\b(not|never|don.?t|avoid|without|instead of|except|nicht|ne|no|non|niet)\b[^,.;]*?(?=\bbut\b|\bsondern\b|[,.;]|$)"
+    r"\b(not|never|don.?t|avoid|without|instead of|except|nicht|ne|no|non|niet)\b[^,.;]*?(?=\b(but|sondern)\b|[,.;]|$)"
 )
 _REORDERED = re.compile(r"\b(before|after|bevor|nachdem|avant|apres|antes|despues)\b")
 _PUT_ELSEWHERE = re.compile(

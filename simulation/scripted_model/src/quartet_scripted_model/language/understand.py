@@ -149,21 +149,7 @@ class _Understanding:
         self, clause: Clause, items: list[Ref], source: Spot | None, target: Spot | None, *, refers_back: bool
     ) -> None:
         taking = clause.verb is Verb.FETCH
-        if (
-            target is None
-            and clause.verb in {Verb.PUT, Verb.CARRY}
-            and self.here
-            and refers_back
-            and "here" not in (clause.particles)
-        ):
-            target = self.here
-        elif target is not None and self.here is not None and target.area is None and target.place:
-            if not target.place.things or _can_stand(target.place, self.here.area):
-                target = self._refine(target, self.here)
-            elif source is None and items:
-                source = self.here
-        if source is None and taking and self.here and self.here.area_name and items:
-            source = self.here
+        source, target = self._from_or_to_here(clause, items, source, target, refers_back=refers_back)
         if not items and refers_back:
             self._continue(clause, source, target)
             return
@@ -192,6 +178,25 @@ class _Understanding:
         self.mentioned = items or self.mentioned
         if taking:
             self.here = None
+
+    def _from_or_to_here(
+        self, clause: Clause, items: list[Ref], source: Spot | None, target: Spot | None, *, refers_back: bool
+    ) -> tuple[Spot | None, Spot | None]:
+        """Return source and target with where the robot was sent before: "go to the kitchen and take the cup"."""
+        here = self.here
+        if here is None:
+            return source, target
+        if target is None:
+            puts = clause.verb in {Verb.PUT, Verb.CARRY} and refers_back and "here" not in clause.particles
+            target = here if puts else None
+        elif target.area is None and target.place:
+            if not target.place.things or _can_stand(target.place, here.area):
+                target = self._refine(target, here)
+            elif source is None and items:
+                source = here
+        if source is None and clause.verb is Verb.FETCH and here.area_name and items:
+            source = here
+        return source, target
 
     def _aim(self, delivery: Delivery, clause: Clause, target: Spot | None) -> None:
         delivery.hold = False
