@@ -66,7 +66,9 @@ class Model:
 
     def results(self, index: int = -1) -> list[dict[str, Any]]:
         """Tool results that the model has read, as of its request `index`."""
-        return [json.loads(m["content"]) for m in self.requests[index]["messages"] if m["role"] == "tool"]
+        read = [json.loads(m["content"]) for m in self.requests[index]["messages"] if m["role"] == "tool"]
+        # The result of a skill that succeeded is shown without it.
+        return [{"ok": one.get("error_code") == "NONE", **one} for one in read]
 
     async def _complete(self, request: Request) -> Response:
         body = await request.json()

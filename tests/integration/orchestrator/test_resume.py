@@ -115,8 +115,8 @@ async def test_a_killed_orchestrator_loses_no_task_and_repeats_no_step(
     assert ends_once(events)
     # The model has read each result once, in order, as if nothing had happened.
     read = model.results()
-    assert [r["success"] for r in read] == [True] * 4
-    assert read[1]["held_object_height_m"] == 0.12
+    assert [r["ok"] for r in read] == [True] * 4
+    assert agents.calls[-1][1]["object_height_m"] == 0.12, "as the pick measured it"
 
 
 async def test_it_is_taken_over_when_its_lease_runs_out_and_the_running_step_goes_on(

@@ -52,6 +52,7 @@ def test_a_drive_is_told_by_what_it_is_for() -> None:
     assert drives("r2", "pick", "red can") == ["drives to the red can in the kitchen  ✓ 0.0 s"]
     assert drives("r3", "surface_place") == ["drives to the red can in the kitchen  ✓ 0.0 s"]
     assert drives("r4", "floor_place") == ["drives into the kitchen  ✓ 0.0 s"]
+    assert drives("r5", "look") == ["drives to the red can in the kitchen  ✓ 0.0 s"]
 
 
 def test_the_reason_of_a_skill_does_not_repeat_the_message_of_its_tool_call() -> None:
@@ -81,6 +82,20 @@ def test_the_plan_is_told_once_as_it_was_written_and_later_words_in_one_line() -
     assert (plan.spans[0].text, plan.body) == ("plan", "Plan:\n| can | table |")
     (later,) = narrator.tell(event("orchestrator", **turn)).lines
     assert (later.spans[0].text, later.body) == ("Plan: | can | table |", "")
+
+
+def test_a_new_plan_is_told_as_it_was_written() -> None:
+    narrator, table = Narrator(), "| object | drop place |\n|---|---|\n| {} | table |"
+    tell = [
+        narrator.tell(event("orchestrator", kind="model_turn", turn=1, text=text)).lines
+        for text in (table.format("drink"), "I see it.", f"It is a can.\n\n{table.format('can')}")
+    ]
+    told = [(line.spans[0].text, line.body) for (line,) in tell]
+    assert told == [
+        ("plan", table.format("drink")),
+        ("I see it.", ""),
+        ("new plan", f"It is a can.\n\n{table.format('can')}"),
+    ]
 
 
 def test_what_is_shown_of_the_moment_is_no_line() -> None:

@@ -85,5 +85,9 @@ def test_skills_are_told_as_instructions() -> None:
     )
     floor = {"target_area": "kitchen", "object_name": "floor", "next_action": "floor_place"}
     assert skill_words("approach", floor) == "go to a free place on the floor of the kitchen"
+    look = {"target_area": "kitchen", "object_name": "kitchen", "next_action": "look"}
+    assert skill_words("approach", look) == "go to the kitchen and look"
+    desk = {**look, "object_name": "desk"}
+    assert skill_words("approach", desk) == "go to the desk in the kitchen to look"
     assert skill_words("pick", {"object_name": "red can"}) == "pick up the red can"
     assert skill_words("place", {"target_location": "table", "object_name": "can"}) == "put the can down at the table"

@@ -3,10 +3,10 @@
 import pytest
 
 from quartet_contracts import DeliveryOutcome, JournalEvent, TaskReport
-from quartet_contracts.journal import Answered, Asked, ModelTurn
+from quartet_contracts.journal import Answered, Asked, ModelTurn, SkillRequested
 from quartet_orchestrator.tasks.facts import GripperContent, ObjectRecord, TaskFacts
 from quartet_orchestrator.tasks.names import SiteNames
-from quartet_orchestrator.tasks.plan import PlanRow, read_table, stated_plan
+from quartet_orchestrator.tasks.plan import PlanRow, StatedPlan, find_mismatch, read_table
 from quartet_orchestrator.tasks.report_check import verify_report
 from quartet_site import SiteFile
 
@@ -162,10 +162,15 @@ def turn(text):
 
 
 def plan_of(*happenings, request_id=None):
-    return stated_plan(
+    events = (
         JournalEvent(task_id="t", actor="orchestrator", at=1.0, event=event, request_id=request_id)
         for event in happenings
     )
+    return StatedPlan(events).rows
+
+
+def asked_for(skill):
+    return SkillRequested(request_id="r", skill=skill, attempt=1, fence=1, arguments={})
 
 
 SHORTER = "| object | target |\n|---|---|\n| blue mug | bin |"
@@ -173,14 +178,58 @@ ASKED = Asked(question_id="q", text="Without the can?", expires_at=9.0)
 ANSWERED = Answered(question_id="q", text="yes")
 
 
-def test_the_first_plan_binds():
-    assert plan_of(turn("Let me see."), turn(TEXT), turn(SHORTER)) == PLAN, "the model cannot drop a row by itself"
+@pytest.mark.parametrize("skill", ["pick", "place"])
+def test_the_plan_binds_from_the_first_pick_or_place(skill):
+    """A model that looks first may state what it has seen; it cannot drop a row once it has begun."""
+    before = [turn("Let me see."), turn(SHORTER), asked_for("approach"), turn("I see both."), turn(TEXT)]
+    assert plan_of(*before) == PLAN
+    assert plan_of(*before, asked_for(skill), turn(SHORTER)) == PLAN
+    assert plan_of(asked_for(skill), turn(TEXT), turn(SHORTER)) == PLAN, "the first one that is stated after it"
 
 
 def test_a_persons_answer_may_change_it():
-    assert plan_of(turn(TEXT), ASKED, ANSWERED, turn("I see."), turn(SHORTER), turn(TEXT)) == PLAN[1:]
-    assert plan_of(turn(TEXT), ASKED, ANSWERED, turn("I see.")) == PLAN
-    assert plan_of(turn(TEXT), ASKED, turn(SHORTER)) == PLAN, "nobody answered"
+    begun = [turn(TEXT), asked_for("pick"), ASKED]
+    assert plan_of(*begun, ANSWERED, turn("I see."), turn(SHORTER), turn(TEXT)) == PLAN[1:]
+    assert plan_of(*begun, ANSWERED, turn("I see.")) == PLAN
+    assert plan_of(*begun, turn(SHORTER)) == PLAN, "nobody answered"
+
+
+DRINK = [PlanRow("something to drink", TABLE)]
+
+
+def test_a_report_in_other_words_than_the_plan_is_told_the_rows(facts):
+    fault = find_mismatch(claim(("green bottle", TABLE)).objects, DRINK, facts)
+    assert fault is not None
+    assert "object_name 'something to drink', target 'wooden coffee table'" in fault
+    assert "'green bottle'" in fault
+    assert find_mismatch(claim(("something to drink", TABLE)).objects, DRINK, facts) is None
+
+
+def test_what_was_brought_counts_under_the_words_of_the_plan(facts):
+    put(facts, green_bottle=TABLE)
+    report = claim(("something to drink", TABLE))
+    assert verify_report(report, facts, "bring something to drink to the coffee table", DRINK) is report
+    elsewhere = verify_report(claim(("something to drink", TABLE)), facts, SENTENCE, [PlanRow("a drink", BIN)])
+    assert not elsewhere.success
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([("red coke can", TABLE)], "'blue mug'"),
+        ([("red coke can", TABLE), ("blue mug", TABLE)], "'blue mug'"),
+        ([("red coke can", TABLE), ("blue mug", BIN), ("green bottle", BIN)], "'green bottle'"),
+        ([], "'red coke can', 'blue mug'"),
+    ],
+)
+def test_a_missing_moved_or_further_entry_does_not_fit_the_plan(facts, rows, said):
+    fault = find_mismatch(claim(*rows).objects, PLAN, facts)
+    assert fault is not None
+    assert f"({said})" in fault
+
+
+def test_entries_in_the_words_of_the_site_fit_the_plan(facts):
+    assert find_mismatch(claim(("coke can", "the table over there"), ("mug", "")).objects, PLAN, facts) is None
 
 
 def test_the_plan_of_a_sub_agent_is_none():

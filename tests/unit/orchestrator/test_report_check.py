@@ -6,7 +6,12 @@ from quartet_contracts import DeliveryOutcome, PickArguments, PickResult, PlaceA
 from quartet_orchestrator.tasks.facts import GripperContent, ObjectRecord, TaskFacts
 from quartet_orchestrator.tasks.names import SiteNames
 from quartet_orchestrator.tasks.plan import PlanRow
-from quartet_orchestrator.tasks.report_check import forgotten_objects, report_without_model, verify_report
+from quartet_orchestrator.tasks.report_check import (
+    find_missed_drives,
+    forgotten_objects,
+    report_without_model,
+    verify_report,
+)
 from quartet_site import SiteFile
 
 SENTENCE = "put the red coke can on the wooden coffee table"
@@ -26,6 +31,25 @@ def facts() -> TaskFacts:
                 {"name": "blue mug", "aliases": ["mug"], "appearance": look},
                 {"name": "red mug", "appearance": look},
             ],
+        }
+    )
+    return TaskFacts(SiteNames(site), gripper=GripperContent.EMPTY)
+
+
+@pytest.fixture
+def home() -> TaskFacts:
+    look = {"colours": ["red"], "shape": "cylinder", "size_m": (0.1, 0.1, 0.1)}
+    outline = [(0, 0), (1, 0), (1, 1)]
+    named = [("kitchen", [], ["fridge"]), ("hallway", ["hall"], []), ("living room", [], ["desk"])]
+    site = SiteFile.model_validate(
+        {
+            "name": "lab",
+            "areas": [
+                {"name": name, "aliases": aliases, "landmarks": marks, "entry": {"x": 0, "y": 0}, "outline": outline}
+                for name, aliases, marks in named
+            ],
+            "surfaces": [{"name": "desk", "area": "living room", "appearance": look}],
+            "objects": [{"name": "red coke can", "appearance": look}],
         }
     )
     return TaskFacts(SiteNames(site), gripper=GripperContent.EMPTY)
@@ -141,9 +165,65 @@ def test_holding_is_enough_only_if_nobody_asked_for_more(facts, sentence, stands
     assert verify_report(claim(("red coke can", "keep holding")), facts, sentence).success is stands
 
 
-def test_a_drive_alone_may_succeed(facts):
-    facts.reached = True
-    assert verify_report(claim(), facts, "go to the kitchen").success
+ROUND = "go to the hallway and then to the living room"
+
+
+def drove(facts, *drives):
+    facts.reached = bool(drives)
+    facts.drives = [(area, thing or area) for area, _, thing in (one.partition("/") for one in drives)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "drives"),
+    [
+        ("go to the kitchen", ["kitchen"]),
+        (ROUND, ["hallway", "living room"]),
+        (ROUND, ["kitchen", "hall", "kitchen", "living room"]),
+        ("drive to the desk in the living room", ["living room/desk"]),
+        ("go to the fridge", ["kitchen"]),
+        ("go from the hallway to the kitchen", ["kitchen"]),
+        ("don't go to the hallway, go to the kitchen", ["kitchen"]),
+        ("go to the kitchen before the hallway", ["kitchen", "hallway"]),
+        ("go to the kitchen after the hallway", ["hallway", "kitchen"]),
+        ("go to the living room and see what is on the desk", ["living room"]),
+        ("Fahre in den hallway und dann in die kitchen", ["hallway", "kitchen"]),
+    ],
+)
+def test_a_drive_alone_may_succeed(home, sentence, drives):
+    drove(home, *drives)
+    assert verify_report(claim(), home, sentence).success
+    assert find_missed_drives(home, sentence) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "drives"),
+    [
+        ("go to the kitchen", []),
+        ("go to the kitchen", ["hallway"]),
+        (ROUND, ["hallway"]),
+        (ROUND, ["living room", "hallway"]),
+        ("move to the hallway, then to the kitchen and return to the hallway", ["hallway", "kitchen"]),
+        ("go to the desk", ["living room"]),
+        ("go to the kitchen before the hallway", ["kitchen"]),
+        ("navigate to the kitchen, not to the hallway", ["hallway"]),
+    ],
+)
+def test_a_drive_that_was_left_out_is_no_success(home, sentence, drives):
+    drove(home, *drives)
+    settled = verify_report(claim(), home, sentence)
+    assert not settled.success
+    if drives:
+        assert "the sentence wants the robot at" in settled.summary
+
+
+def test_a_row_that_failed_has_a_code(facts):
+    """A model may leave it out."""
+    missed(facts)
+    rows = [{"object_name": name, "completed": False} for name in ("red coke can", "blue mug")]
+    report = TaskReport.model_validate({"success": False, "summary": "Not done.", "objects": rows})
+    assert [row.error_code for row in report.objects] == ["UNKNOWN", "UNKNOWN"]
+    settled = verify_report(report, facts, SENTENCE)
+    assert [row.error_code for row in settled.objects] == ["PICK_SEG_MISSED", "UNKNOWN"]
 
 
 @pytest.mark.parametrize(("sentence", "stands"), [("what stands on the table?", True), (SENTENCE, False)])

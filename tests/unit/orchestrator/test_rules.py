@@ -27,7 +27,7 @@ from quartet_orchestrator.tasks.facts import OTHER_PUT_DOWN, GripperContent, Tas
 from quartet_orchestrator.tasks.names import SiteNames
 from quartet_orchestrator.tasks.rules import MAX_FAILED_PICKS, SPARE_APPROACHES, CallRules
 from quartet_orchestrator.tasks.terms import TermPolicy
-from quartet_orchestrator.tasks.tools import TaskTools
+from quartet_orchestrator.tasks.tools import TaskTools, answer_of
 from quartet_site import SiteFile
 
 AREAS = 2
@@ -548,3 +548,98 @@ async def test_with_anything_else_in_the_hand_it_drives(seen):
     content, _ = await second_approach(hand := OwnHand(*seen))
     assert content["error_code"] == "NAV_TARGET_NOT_VISIBLE"
     assert len(hand.called) == 3
+
+
+# Still in the gripper
+
+ROOM = approach("kitchen", "kitchen", "look")
+
+
+def test_what_a_place_did_not_release_is_still_held():
+    """The check of the place measured it: nothing lies anywhere, and the recovery is another place."""
+    story = Story().then(approach()).then(pick()).then(DROP)
+    story.then(place(), "PLACE_DROP_VERIFY_FAILED", still_held=True)
+    assert story.facts.gripper is GripperContent.OBJECT
+    assert story.facts.describe_held() == "The robot keeps holding the red coke can."
+    assert story.facts.describe_put_aside() == ""
+    assert story.refusal(DROP) is None
+    story.then(place(), "PLACE_DROP_VERIFY_FAILED", still_held=True)
+    assert story.refuses(DROP, "two drops in a row")
+    assert story.refusal(place(target="floor")) is None
+
+
+@pytest.mark.parametrize("still_held", [False, None])
+def test_what_was_dropped_and_not_seen_is_fetched_again(still_held):
+    story = Story().then(approach()).then(pick()).then(DROP)
+    story.then(place(), "PLACE_DROP_VERIFY_FAILED", still_held=still_held)
+    assert story.facts.gripper is GripperContent.EMPTY
+    assert story.refuses(place(), "pick first")
+    assert "not seen afterwards" in story.facts.describe_put_aside()
+
+
+def test_what_the_check_measured_is_kept_in_the_journal_and_shown():
+    told = {"still_held": True}
+    result = result_of(place(), "PLACE_DROP_VERIFY_FAILED", **told)
+    assert skill_details(result) == told
+    assert answer_of(result)["still_held"] is True
+
+
+# Looking around
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        [],
+        [approach(), pick()],
+        [approach(), pick(), DROP, place()],
+        [approach(), (pick(), "PICK_SEG_MISSED")],
+        [approach(), (pick(), "PICK_WRONG_OBJECT")],
+    ],
+)
+def test_the_robot_may_look_around_at_any_time(before):
+    story = Story()
+    for call in before:
+        story.then(*(call if isinstance(call, tuple) else (call,)))
+    facts = story.facts
+    known = facts.gripper, facts.held, list(facts.objects)
+    story.then(ROOM)
+    assert (facts.gripper, facts.held, list(facts.objects)) == known
+    assert facts.drives[-1] == ("kitchen", "kitchen")
+
+
+# Ids that code knows
+
+CAN, TABLE, HELD = (f"obj_{number:012x}" for number in (10, 11, 12))
+
+
+def test_ids_that_the_model_leaves_out_are_those_of_the_last_results():
+    story = Story().then(approach("can"), object_id=CAN)
+    facts = story.facts
+    assert facts.with_ids(pick("can")).object_id == CAN
+    assert facts.with_ids(pick("blue mug")).object_id is None
+    assert facts.with_ids(pick("can").model_copy(update={"object_id": HELD})).object_id == HELD
+    story.then(pick("can"), object_id=HELD).then(DROP, object_id=TABLE)
+    filled = facts.with_ids(place("can", "coffee table"))
+    assert (filled.target_id, filled.held_id) == (TABLE, HELD)
+    other = facts.with_ids(place("can", "bin"))
+    assert (other.target_id, other.held_id) == (None, HELD)
+    story.then(place("can", "coffee table"))
+    assert facts.with_ids(place("can", "bin")).held_id is None
+
+
+def test_a_failed_approach_leaves_no_id():
+    story = Story().then(approach(), object_id=CAN).then(approach(), "NAV_TARGET_NOT_VISIBLE", object_id=CAN)
+    assert story.facts.with_ids(pick()).object_id is None
+
+
+def test_the_model_is_shown_what_its_next_call_needs():
+    checks = [{"name": "area", "result": "PASS"}, {"name": "target", "result": "FAIL", "note": "seen nowhere"}]
+    shown = answer_of(result_of(approach(), "NONE", object_id=CAN, checks=checks, passed=["kitchen"]))
+    assert shown == {"ok": True, "error_code": "NONE", "passed": ["kitchen"]}
+    shown = answer_of(result_of(approach(), "NAV_DRIVE_FAILED", checks=checks))
+    assert (shown["checks"], shown["reason"]) == ({"area": "PASS", "target": "FAIL"}, "because")
+    assert answer_of(result_of(pick(), "NONE", object_id=CAN, held_object_height_m=0.1)) == {
+        "ok": True,
+        "error_code": "NONE",
+    }

@@ -16,7 +16,7 @@ SECTION = re.compile(r"^## (.+)\n", re.MULTILINE)
 
 def prompt_of(architecture: Architecture) -> str:
     setup = RobotSetup(load_robot(HOME / "robot.yaml"), load_site(HOME / "site.yaml"))
-    return make_briefs({"summit": setup}, architecture)["summit"].system_prompt
+    return make_briefs({"summit": setup}, architecture)["summit"].system_prompt("go to the kitchen")
 
 
 def items(prompt: str, section: str) -> list[str]:
@@ -49,4 +49,5 @@ def test_the_orchestrator_of_sub_agents_is_told_nothing_of_their_work() -> None:
     assert "How to do a step" not in told
     assert "__" not in told
     assert "three sub-agents" in told
+    assert "kitchen counter" in told
     assert "{%" not in told

@@ -78,7 +78,7 @@ def test_known_things_in_known_frames_are_understood(orchestrator, parts, home):
             ),
             (
                 "place",
-                {"target_location": place["name"], "object_name": thing["name"], "object_height_m": 0.1},
+                {"target_location": place["name"], "object_name": thing["name"]},
             ),
         ], said
         assert report.arguments["success"] is True

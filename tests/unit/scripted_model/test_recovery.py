@@ -82,12 +82,6 @@ def test_nothing_goes_wrong(carry):
     assert report["objects"][0]["error_code"] == "NONE"
 
 
-def test_the_height_that_pick_reports_goes_to_place(orchestrator, agents):
-    talk = orchestrator(SENTENCE)
-    talk.run(agents)
-    assert talk.made("place")[0][1]["object_height_m"] == 0.12
-
-
 def test_a_plan_comes_first_with_one_row_for_each_object(orchestrator, agents):
     talk = orchestrator(TWO)
     talk.run(agents)
@@ -339,7 +333,7 @@ def test_what_was_lost_and_is_not_found_is_told_with_the_areas_that_were_searche
 
 
 def test_what_was_seen_in_one_area_and_in_no_other_is_told_as_it_was_there(carry, agents):
-    out_of_reach = [{"name": "area", "result": "PASS"}, {"name": "target", "result": "PASS"}]
+    out_of_reach = {"area": "PASS", "target": "PASS"}
     agents.fail("approach", "NAV_TARGET_NOT_VISIBLE")
     agents.fail("approach", "NAV_DRIVE_FAILED", reason="2.39 m away, not 0.80 m", checks=out_of_reach)
     agents.fail("approach", *["NAV_TARGET_NOT_VISIBLE"] * 9, reason="not seen")
@@ -355,6 +349,20 @@ def test_a_drop_that_cannot_be_verified_is_looked_for_near_the_target(carry, age
     near = "approach blue mug @ living room [pick]"
     assert calls == [*PLAIN, "look", near, PICK, TO_TABLE, PLACE]
     assert report["success"] is True
+
+
+def test_what_is_still_in_the_gripper_is_placed_again_where_the_robot_stands(carry, agents):
+    agents.fail("place", "PLACE_DROP_VERIFY_FAILED", still_held=True)
+    calls, report = carry()
+    assert calls == [*PLAIN, PLACE]
+    assert report["success"] is True
+
+
+def test_what_stays_in_the_gripper_is_not_searched_for(carry, agents):
+    agents.fail("place", *["PLACE_DROP_VERIFY_FAILED"] * 5, still_held=True)
+    calls, report = carry()
+    assert calls == [*PLAIN, PLACE]
+    assert report["objects"][0]["error_code"] == "PLACE_DROP_VERIFY_FAILED"
 
 
 def test_two_drops_in_a_row_that_cannot_be_verified(carry, agents):

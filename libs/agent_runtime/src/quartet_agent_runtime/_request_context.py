@@ -57,6 +57,8 @@ class RequestContext:
     """Id of the requested object, as the agent's code has last seen it; it goes into the result."""
     put_back: bool = False
     """The agent's code let go what was picked by mistake where it was taken from; it goes into the result."""
+    still_held: bool | None = None
+    """Whether the gripper still held the object when a place was checked; it goes into the result."""
     passed: list[str] = field(default_factory=list[str])
     """Areas that the drives of this request have led through, in order; they go into the result."""
     _forgotten: set[str] = field(default_factory=set[str])

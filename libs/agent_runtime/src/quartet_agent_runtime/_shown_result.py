@@ -5,7 +5,7 @@ Journal and checks have the whole result. Failures are shown whole, and so are r
 
 from typing import Any, cast
 
-_SKILL = frozenset({"ok", "tool_calls_used", "checks"})
+_SKILL = frozenset({"ok"})
 _ARM = frozenset(
     {
         "moveit_error_code",

@@ -164,7 +164,8 @@ class SkillRun:
         verified = await agent.verify(check, claimed)
         await self._recorder.verified(str(claimed.error_code), str(verified.error_code), verified.reason)
         state = State.SUCCEEDED if verified.success else State.FAILED
-        seen: dict[str, Any] = {"object_id": check.object_id, "passed": check.passed, "put_back": check.put_back}
+        names = ("object_id", "passed", "put_back", "still_held")
+        seen: dict[str, Any] = {name: getattr(check, name) for name in names}
         return self._result(state=state, **verified.model_dump(), **seen)
 
     async def _settle(self, reason: str, *, uncertain: bool) -> SkillResult:

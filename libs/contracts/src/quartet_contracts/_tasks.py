@@ -1,6 +1,6 @@
 """Tasks: submission, status and report."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
@@ -104,6 +104,15 @@ class DeliveryOutcome(Arguments):
     error_code: Annotated[str, Field(max_length=64)] = "NONE"
     """The code that ended it, NONE when completed."""
     reason: Annotated[str, Field(max_length=2000)] = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _failed_has_a_code(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        fields = cast("dict[str, Any]", data)
+        unnamed = fields.get("completed") is False and fields.get("error_code", "NONE") in {"", "NONE"}
+        return {**fields, "error_code": "UNKNOWN"} if unnamed else fields
 
 
 class TaskReport(Arguments):

@@ -35,10 +35,18 @@ MAX_PASSED = 40
 class NextAction(StrEnum):
     """Purpose of an approach; it decides the standoff."""
 
+    LOOK = "look"
+    """Nothing is picked or placed: the robot drives to an area, or before a thing in it, and sees what is there."""
+
     PICK = "pick"
     SURFACE_PLACE = "surface_place"
     CONTAINER_PLACE = "container_place"
     FLOOR_PLACE = "floor_place"
+
+    @property
+    def standoff(self) -> str:
+        """Name of the standoff in the robot file."""
+        return "pick" if self is NextAction.LOOK else self.value
 
 
 class Stand(StrEnum):
@@ -56,7 +64,11 @@ class ApproachArguments(Arguments):
 
     target_area: Annotated[Term, Field(description="Area to drive to, as the site names it.")]
     object_name: Annotated[
-        Term, Field(description="What to stand before: the object to pick, or the surface or container.")
+        Term,
+        Field(
+            description="What to stand before: the object to pick, or the surface or container; to look at an area, "
+            "its name."
+        ),
     ]
     next_action: Annotated[NextAction, Field(description="What follows; it decides the standoff.")]
     object_id: Annotated[
@@ -298,6 +310,8 @@ class PlaceResult(SkillResult):
 
     skill: Literal[Skill.PLACE] = Skill.PLACE  # pyright: ignore[reportIncompatibleVariableOverride]
     error_code: PlaceCode  # pyright: ignore[reportIncompatibleVariableOverride]
+    still_held: bool | None = None
+    """Whether the gripper still held the object when the check measured it; None if it was not measured."""
 
 
 class ExecutorResult(SkillResult):

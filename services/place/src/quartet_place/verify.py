@@ -71,7 +71,8 @@ async def verify(check: RequestContext, report: PlaceReport) -> PlaceReport:
     if report.error_code not in SETTLED and not done_before:
         return report
     grasp = await check.call(GripperResult, "moveit__get_grasp_state")
-    if grasp.state is not GraspState.EMPTY:
+    check.still_held = grasp.state is not GraspState.EMPTY
+    if check.still_held:
         return _failed(f"the gripper is {grasp.state}: '{arguments.object_name}' was not let go")
     dropped = await let_go(check, grasp.released)
     if is_nameless(arguments):

@@ -40,6 +40,8 @@ LONG_TEXT = 4000
 
 SEARCHES = frozenset({"detect_objects", "segment_objects"})
 OBJECT_ID = re.compile(r"(?:\b(?:an |the )?object )?[`'\"]?\b(obj_[0-9a-f]+)\b[`'\"]?")
+TABLE = re.compile(r"^\s*\|.+\|\s*\n\s*\|[\s:|-]+\|\s*$", re.MULTILINE)
+"""Head and rule of a Markdown table, as a plan has."""
 SCRIPTED = "scripted"
 SCRIPTED_WORDS = (
     "the scripted model decides: a fixed policy for simple sentences, no LLM; how to use an LLM: docs/models.md "
@@ -148,9 +150,10 @@ class Narrator:
         if not self._scripted_told and turn.model.rpartition("/")[2] == SCRIPTED:
             self._scripted_told = True
             lines.append(Line(actor=actor, at=at, spans=(Span(text=SCRIPTED_WORDS),), tone="notice"))
-        if turn.text and actor == "orchestrator" and not self._planned:
+        if turn.text and actor == "orchestrator" and (not self._planned or TABLE.search(turn.text)):
+            title = Span(text="new plan" if self._planned else "plan")
             self._planned = True
-            lines.append(Line(actor=actor, at=at, spans=(Span(text="plan"),), tone="strong", body=turn.text.strip()))
+            lines.append(Line(actor=actor, at=at, spans=(title,), tone="strong", body=turn.text.strip()))
         elif turn.text and (self._verbose or actor == "orchestrator"):
             text = clip(turn.text, LONG_TEXT if self._verbose else SHORT_TEXT)
             lines.append(Line(actor=actor, at=at, spans=(Span(text=text),), tone="quiet"))

@@ -17,8 +17,11 @@ def skill_words(skill: str, arguments: Arguments) -> str:
         return f"park in the {_name(a, 'target_area')}, in nobody's way"
     if skill == "approach" and a.get("next_action") == "floor_place" and _name(a, "object_name").lower() == "floor":
         return f"go to a free place on the floor of the {_name(a, 'target_area')}"
+    if skill == "approach" and a.get("next_action") == "look" and a.get("object_name") == a.get("target_area"):
+        return f"go to the {_name(a, 'target_area')} and look"
     if skill == "approach":
         purpose = {
+            "look": "to look",
             "pick": "to pick it up",
             "surface_place": "to put something on it",
             "container_place": "to put something into it",
@@ -41,7 +44,7 @@ def drive_words(approach: Arguments, *, seen: bool) -> str:
     area, thing = f"the {_name(approach, 'target_area')}", f"the {_name(approach, 'object_name')}"
     if approach.get("object_name") == PARKING:
         return f"drives to a parking pose in {area}"
-    if approach.get("next_action") == "floor_place":
+    if approach.get("next_action") == "floor_place" or area == thing:
         return f"drives into {area}"
     if approach.get("next_action") == "pick" and not seen:
         return f"drives in {area} to look for {thing}"

@@ -12,6 +12,7 @@ from quartet_contracts import (
     ExecutorResult,
     PickCode,
     PickResult,
+    PlaceResult,
     Skill,
     SkillArguments,
     SkillRequest,
@@ -179,6 +180,8 @@ def skill_details(result: SkillResult) -> dict[str, Any]:
         held = {} if result.held_object is None else {"held_object": result.held_object}
         back = {"put_back": True} if result.put_back else {}
         return {"held_object_height_m": result.held_object_height_m, **held, **back, **named}
+    if isinstance(result, PlaceResult):
+        return {**({} if result.still_held is None else {"still_held": result.still_held}), **named}
     if isinstance(result, ExecutorResult):
         told = result.model_dump(mode="json", include={"output", "completed", "scene"})
         return {**told, **named}

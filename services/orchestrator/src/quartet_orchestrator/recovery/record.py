@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from quartet_bus import Bus, LeaseEpoch, is_end, taken_at
 from quartet_contracts import JournalEvent, State, Task, TaskReport, TaskStatus, Usage, move
@@ -22,13 +22,18 @@ MAX_QUESTION = 300
 class OwnedJournal:
     """Journal of a task, writable only for the replica that owns the task."""
 
-    def __init__(self, bus: Bus, lease_epoch: LeaseEpoch | None) -> None:
+    def __init__(self, bus: Bus, lease_epoch: LeaseEpoch | None, written: Callable[[JournalEvent], None]) -> None:
+        """`written` is called with each event that was appended."""
         self._bus = bus
         self._lease_epoch = lease_epoch
+        self._written = written
 
     async def append(self, *events: JournalEvent) -> str:
         """Append durably; return the last position. Raises LeaseLostError when another replica owns the task."""
-        return await self._bus.journal.append(*events, lease_epoch=self._lease_epoch)
+        position = await self._bus.journal.append(*events, lease_epoch=self._lease_epoch)
+        for event in events:
+            self._written(event)
+        return position
 
 
 class TaskRecord:
@@ -38,12 +43,19 @@ class TaskRecord:
     set, or that differs from another one, ends no task and prolongs none. The deadline in its status is for people.
     """
 
-    def __init__(self, bus: Bus, status: TaskStatus, lease_epoch: LeaseEpoch | None = None) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        status: TaskStatus,
+        lease_epoch: LeaseEpoch | None = None,
+        written: Callable[[JournalEvent], None] = lambda _event: None,
+    ) -> None:
+        """`written` is called with each event that this process appends to the journal."""
         self._bus = bus
         self.status = status
         self.lease_epoch = lease_epoch
         """Ownership of the task by this replica: writes raise LeaseLostError once another replica owns it."""
-        self.journal = OwnedJournal(bus, lease_epoch)
+        self.journal = OwnedJournal(bus, lease_epoch, written)
         self.usage = status.usage
         self.unanswered: dict[str, str] = {}
         """Questions that nobody answered in time, by id."""

@@ -1,6 +1,7 @@
 """What the orchestrator's model is told about one robot and its site."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,24 +10,27 @@ from quartet_contracts import Architecture, ResultForm
 from quartet_orchestrator.tasks.names import SiteNames
 from quartet_orchestrator.tasks.rules import MAX_CYCLES
 from quartet_procedures import prompt_parts
-from quartet_site import CatalogueObject, RobotFile, RobotSetup, SiteFile
+from quartet_site import RobotFile, RobotSetup, SiteFile
 
 PLACES = ("surface", "container")
 """Kinds of places."""
+KINDS = ("areas", "surfaces", "containers", "objects")
+"""Entries of the Facts block."""
 
 
 @dataclass(frozen=True)
 class RobotBrief:
-    """System prompt for one robot, and the names that its site knows."""
+    """What the model is told about one robot, and the names that its site knows."""
 
     names: SiteNames
     areas: int
     """Number of areas of the site."""
     site_names: tuple[str, ...]
     """Names and aliases of everything in the site."""
-    system_prompt: str
+    system_prompt: Callable[[str], str]
+    """Returns the system prompt for a sentence."""
     facts: dict[str, Any]
-    """Facts block of the prompts: the names of the site."""
+    """All names of the site, as in a Facts block."""
     setup: RobotSetup
     """The files that all of it comes from."""
 
@@ -51,25 +55,47 @@ def make_briefs(
     briefs: dict[str, RobotBrief] = {}
     for name, known in robots.items():
         facts = {**orchestrator_facts(known.robot, known.site), "robot": name}
+        whole = {**facts, **work_facts(known.robot, known.site)} if single else None
+
+        def render(sentence: str, facts: dict[str, Any] = facts, whole: dict[str, Any] | None = whole) -> str:
+            shown = whole or facts_for(sentence, facts)
+            return render_prompt(prompt, shown, max_cycles=MAX_CYCLES, steps=steps, prose=results is ResultForm.PROSE)
+
         briefs[name] = RobotBrief(
-            SiteNames(known.site),
-            len(known.site.areas),
-            tuple(site_names(known.site)),
-            render_prompt(
-                prompt,
-                {**facts, **work_facts(known.robot, known.site)} if single else facts,
-                max_cycles=MAX_CYCLES,
-                steps=steps,
-                prose=results is ResultForm.PROSE,
-            ),
-            facts,
-            known,
+            SiteNames(known.site), len(known.site.areas), tuple(site_names(known.site)), render, facts, known
         )
     return briefs
 
 
+def facts_for(sentence: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of `facts` that a sentence names, with the areas of its places, and the bare names of others.
+
+    An entry is named if the sentence has all words of its name, of an alias or of a landmark.
+    """
+    said = _words(sentence)
+    named = {kind: [one for one in facts[kind] if _is_named(one, said)] for kind in KINDS}
+    needed = {place["area"] for place in (*named["surfaces"], *named["containers"])}
+    named["areas"] = [one for one in facts["areas"] if one in named["areas"] or one["name"] in needed]
+    rest = {kind: [one for one in facts[kind] if one not in named[kind]] for kind in KINDS}
+    others: dict[str, Any] = {kind: [one["name"] for one in rest[kind]] for kind in ("areas", "objects")}
+    for kind in ("surfaces", "containers"):
+        others[kind] = by_area = dict[str, list[str]]()
+        for one in rest[kind]:
+            by_area.setdefault(one["area"], []).append(one["name"])
+    return {**named, "others": others}
+
+
+def _is_named(entry: Mapping[str, Any], said: set[str]) -> bool:
+    return any(_words(name) <= said for name in (entry["name"], *entry["aliases"], *entry.get("landmarks", [])))
+
+
+def _words(text: str) -> set[str]:
+    """Return the words of a text in lower case, without a plural's s."""
+    return {word.rstrip("s") for word in re.findall(r"[\w']+", text.replace("’", "'").lower())}
+
+
 def orchestrator_facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
-    """Return the Facts block of the prompt: names and aliases of areas, places and objects.
+    """Return names and aliases of all areas, places and objects.
 
     It has no poses: only sub-agents need them.
     """
@@ -80,14 +106,8 @@ def orchestrator_facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:
         ],
         "surfaces": [{"name": s.name, "aliases": list(s.aliases), "area": s.area} for s in site.surfaces],
         "containers": [{"name": c.name, "aliases": list(c.aliases), "area": c.area} for c in site.containers],
-        "objects": [{"name": thing.name, "aliases": list(thing.aliases), **_height(thing)} for thing in site.objects],
+        "objects": [{"name": thing.name, "aliases": list(thing.aliases)} for thing in site.objects],
     }
-
-
-def _height(thing: CatalogueObject) -> dict[str, float]:
-    """Return the height of an object as it usually stands [m]; nothing where nobody has measured it."""
-    size = thing.appearance.size_m
-    return {} if size is None else {"height_m": size[2]}
 
 
 def work_facts(robot: RobotFile, site: SiteFile) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Facts of a task so far, by object: what the rules for calls and the check of the final report stand on."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeVar
 
 from quartet_contracts import (
     HELD_OBJECT,
@@ -17,6 +18,7 @@ from quartet_contracts import (
     PickResult,
     PlaceArguments,
     PlaceCode,
+    PlaceResult,
     SkillArguments,
     SkillResult,
     State,
@@ -29,6 +31,7 @@ from quartet_orchestrator.recovery import History
 from quartet_orchestrator.tasks.names import FLOOR, SiteNames
 from quartet_site import normalise
 
+S = TypeVar("S", bound=StepArguments)
 OTHER_PUT_DOWN = "what was put down is another one that looks like it and lay there before; where it is is not known"
 
 
@@ -139,6 +142,10 @@ class TaskFacts:
     """The site's name of what the gripper holds, as a pick or the wrist camera told it; '' where nobody could."""
     stands_at: tuple[str, str] | None = None
     """Area and thing of the last approach that succeeded."""
+    stands_before_id: str | None = None
+    """Object id of that thing; None if it has none, or the last approach failed."""
+    drives: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """Area and thing of every approach that succeeded, in order."""
     hand_seen: bool = False
     """The gripper was looked at after an approach that missed its object."""
     put_aside: list[PutAside] = field(default_factory=list[PutAside])
@@ -160,15 +167,32 @@ class TaskFacts:
             return None
         if arguments.next_action is NextAction.PICK:
             return self.names.thing(arguments.object_name)
-        return self.held or None
+        return None if arguments.next_action is NextAction.LOOK else self.held or None
 
-    def with_name_of_held(self, arguments: StepArguments) -> StepArguments:
+    def with_name_of_held(self, arguments: S) -> S:
         """Return the arguments of a place with the height of what is held, and its name where they say HELD_OBJECT."""
         if not isinstance(arguments, PlaceArguments):
             return arguments
         name = (self.held or self.in_hand) if normalise(arguments.object_name) == HELD_OBJECT else ""
         known = {"object_name": name or None, "object_height_m": self.held_height_m}
         return arguments.model_copy(update={key: value for key, value in known.items() if value is not None})
+
+    def with_ids(self, arguments: S) -> S:
+        """Return the arguments of a pick or place with the ids that results have given and the model has left out."""
+        known: dict[str, str | None] = {}
+        if isinstance(arguments, PickArguments) and self._stands_before(arguments.object_name, self.names.thing):
+            known = {"object_id": self.stands_before_id}
+        elif isinstance(arguments, PlaceArguments):
+            if self._stands_before(arguments.target_location, self.names.place):
+                known["target_id"] = self.stands_before_id
+            if self.gripper is not GripperContent.EMPTY or self.release_uncertain:
+                known["held_id"] = self.held_id
+        known = {name: value for name, value in known.items() if getattr(arguments, name) is None}
+        return arguments.model_copy(update=known) if known else arguments
+
+    def _stands_before(self, name: str, resolve: Callable[[str], str | None]) -> bool:
+        """Return whether the last approach brought the robot before what `resolve` takes for the same thing."""
+        return self.stands_at is not None and resolve(name) == resolve(self.stands_at[1]) is not None
 
     def note(
         self,
@@ -196,6 +220,7 @@ class TaskFacts:
             record.last_stage, record.last_code, record.last_reason = str(result.skill), code, result.reason
         if isinstance(arguments, ApproachArguments):
             self._approached(arguments, code, record)
+            self.stands_before_id = result.object_id if self.reached else None
         elif isinstance(arguments, PickArguments):
             told = result.held_object if isinstance(result, PickResult) else None
             self.in_hand = self.names.known(told or (arguments.object_name if code == PickCode.NONE else "")) or ""
@@ -203,7 +228,8 @@ class TaskFacts:
             self.held_height_m = result.held_object_height_m if isinstance(result, PickResult) else None
             self._picked(self.record(arguments.object_name), code, result)
         else:
-            self._placed(record, arguments, code)
+            still_held = isinstance(result, PlaceResult) and result.still_held is True
+            self._placed(record, arguments, code, still_held=still_held)
             if record is not None and code != PlaceCode.NONE:
                 record.others |= {one.object_id for one in alike_before if one.object_id is not None}
         if settled is not None:
@@ -237,7 +263,7 @@ class TaskFacts:
         record = self.record(subject) if subject else None
         if record is not None:
             record.last_code, record.last_reason = str(PlaceCode.NONE), ""
-        self._placed(record, arguments, PlaceCode.NONE)
+        self._placed(record, arguments, PlaceCode.NONE, still_held=False)
 
     def restore(self, history: History, task_id: str) -> None:
         """Note everything that the model has read so far, from the journal."""
@@ -276,6 +302,7 @@ class TaskFacts:
         self.reached = code == ApproachCode.NONE
         if self.reached:
             self.stands_at = arguments.target_area, arguments.object_name
+            self.drives.append(self.stands_at)
         if record is None:
             return
         if self.reached:
@@ -316,7 +343,7 @@ class TaskFacts:
         self.gripper = GripperContent.UNCERTAIN if code == PickCode.UNKNOWN else GripperContent.EMPTY
         self.held, self.pick_failed = "", code
 
-    def _placed(self, record: ObjectRecord | None, arguments: PlaceArguments, code: str) -> None:
+    def _placed(self, record: ObjectRecord | None, arguments: PlaceArguments, code: str, *, still_held: bool) -> None:
         if record is not None:
             record.place_succeeded = code == PlaceCode.NONE
             if code == PlaceCode.NONE:
@@ -333,9 +360,10 @@ class TaskFacts:
         self.release_uncertain, self.unverified_place = code == PlaceCode.UNKNOWN, ""
         self.failed_place = None if code == PlaceCode.NONE else arguments
         holding = self.gripper in {GripperContent.SOMETHING, GripperContent.OBJECT}
-        if code in {PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED} and holding:
+        dropped = code == PlaceCode.PLACE_DROP_VERIFY_FAILED and not still_held
+        if holding and (code == PlaceCode.NONE or dropped):
             self._note_put_aside(arguments, seen=code == PlaceCode.NONE)
-        if code in {PlaceCode.NONE, PlaceCode.PLACE_DROP_VERIFY_FAILED, PlaceCode.PLACE_HOLDING_NOTHING}:
+        if dropped or code in {PlaceCode.NONE, PlaceCode.PLACE_HOLDING_NOTHING}:
             self.gripper, self.held, self.in_hand = GripperContent.EMPTY, "", ""
 
     def _note_put_aside(self, arguments: PlaceArguments, *, seen: bool) -> None:

@@ -28,7 +28,7 @@ class NameCheck:
         if isinstance(arguments, ApproachArguments):
             if not self._names.is_area(arguments.target_area):
                 return f"the site has no area '{arguments.target_area}'; it has {_listed(self._site.areas)}"
-            if arguments.next_action is not NextAction.PICK:
+            if arguments.next_action not in {NextAction.PICK, NextAction.LOOK}:
                 thing, place = "", "" if arguments.object_id else thing
         elif isinstance(arguments, PlaceArguments):
             place = "" if arguments.target_id else arguments.target_location

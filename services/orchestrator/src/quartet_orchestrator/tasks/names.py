@@ -13,11 +13,13 @@ class SiteNames:
     def __init__(self, site: SiteFile) -> None:
         self._objects = _by_alias(site.objects)
         self._places = _by_alias([*site.surfaces, *site.containers])
-        self._areas = {normalise(name) for area in site.areas for name in (area.name, *area.aliases)}
+        self._area_names = {normalise(name): area.name for area in site.areas for name in (area.name, *area.aliases)}
         landmarks = [landmark for area in site.areas for landmark in area.landmarks]
+        inside = {normalise(landmark): area.name for area in site.areas for landmark in area.landmarks}
+        self._destinations = inside | self._area_names | self._places
         things = [*site.objects, *site.surfaces, *site.containers]
         named = [*landmarks, *FLOOR_WORDS, *(name for thing in things for name in (thing.name, *thing.aliases))]
-        self._all = {normalise(name): name for name in named} | {name: name for name in self._areas}
+        self._all = {normalise(name): name for name in named} | {name: name for name in self._area_names}
 
     def thing(self, words: str) -> str:
         """Return the catalogue's name for an object, or the words themselves in normal form."""
@@ -30,7 +32,15 @@ class SiteNames:
 
     def is_area(self, words: str) -> bool:
         """Return whether the site has an area of this name."""
-        return normalise(words) in self._areas
+        return normalise(words) in self._area_names
+
+    def area(self, words: str) -> str | None:
+        """Return the site's name for an area, None for words that name none."""
+        return self._area_names.get(normalise(words))
+
+    def destinations_in(self, text: str) -> list[str]:
+        """Return the areas and places that a text names, in its order; a landmark stands for its area."""
+        return _named_in(text, self._destinations)
 
     def is_named(self, words: str) -> bool:
         """Return whether anything of the site is named in `words`, also by an alias that several things share."""
@@ -42,22 +52,15 @@ class SiteNames:
 
     def objects_in(self, text: str) -> list[str]:
         """Return the catalogue's objects that a text names, each once; of names that overlap, the longest counts."""
-        return [name for name in self._named_in(text) if self.known(name) is not None]
+        return [name for name in self._things_in(text) if self.known(name) is not None]
 
     def places_in(self, text: str) -> list[str]:
         """Return the surfaces and containers that a text names, each once, in the same way."""
-        return [name for name in self._named_in(text) if normalise(name) in self._places]
+        return [name for name in self._things_in(text) if normalise(name) in self._places]
 
-    def _named_in(self, text: str) -> list[str]:
+    def _things_in(self, text: str) -> list[str]:
         # Both kinds at once: "trash can" names no can.
-        table = {_words(alias): name for alias, name in (self._places | self._objects).items()}
-        words, found = _words(text).split(), list[str]()
-        longest = max((len(alias.split()) for alias in table), default=0)
-        while words:
-            said = next((n for n in range(longest, 0, -1) if " ".join(words[:n]) in table), 0)
-            found += [table[" ".join(words[:said])]] if said else []
-            words = words[said or 1 :]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(_named_in(text, self._places | self._objects)))
 
     def place(self, words: str) -> str | None:
         """Return the site's name for a surface or container, 'floor', or None when the words name no place."""
@@ -85,6 +88,18 @@ def _inside(text: str, table: dict[str, str]) -> str | None:
     padded = f" {_words(text)} "
     found = [alias for alias in table if f" {_words(alias)} " in padded]
     return table[max(found, key=len)] if found else None
+
+
+def _named_in(text: str, names: dict[str, str]) -> list[str]:
+    """Return what a text names, in its order; of names that overlap, the longest counts."""
+    table = {_words(alias): name for alias, name in names.items()}
+    words, found = _words(text).split(), list[str]()
+    longest = max((len(alias.split()) for alias in table), default=0)
+    while words:
+        said = next((n for n in range(longest, 0, -1) if " ".join(words[:n]) in table), 0)
+        found += [table[" ".join(words[:said])]] if said else []
+        words = words[said or 1 :]
+    return found
 
 
 def _words(text: str) -> str:

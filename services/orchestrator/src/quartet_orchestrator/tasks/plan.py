@@ -1,12 +1,12 @@
-"""Plan of a task: the table that the model states at the start, one row for each object, and its report must cover."""
+"""Plan of a task: a table with one row for each object, which the model states and its report must cover."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from quartet_contracts import DeliveryOutcome, JournalEvent
-from quartet_contracts.journal import Answered, ModelTurn
+from quartet_contracts import DeliveryOutcome, JournalEvent, Skill
+from quartet_contracts.journal import Answered, ModelTurn, SkillRequested
 from quartet_orchestrator.tasks.facts import TaskFacts
 
 _ROW = re.compile(r"^\s*\|(.*)\|\s*$")
@@ -32,21 +32,39 @@ class PlanRow:
     """Where it is to be put; '' when the plan names no place."""
 
 
-def stated_plan(events: Iterable[JournalEvent]) -> list[PlanRow]:
-    """Return the plan that binds: the first that the model stated, or the first after a person's answer to it.
+class StatedPlan:
+    """The plan of one task, read from its journal event by event.
 
-    Events are those of one task's journal. The result is empty when the model stated none.
+    A later table replaces it until the first pick or place, and once after each answer of a person. Then it binds.
+
+    Attributes:
+        rows: The plan; empty while the model has stated none.
     """
-    plan: list[PlanRow] = []
-    may_state = True
-    for event in events:
+
+    def __init__(self, events: Iterable[JournalEvent] = ()) -> None:
+        self.rows: list[PlanRow] = []
+        self._begun = False
+        """The first pick or place was requested."""
+        self._answered = False
+        """A person has answered since the plan was stated."""
+        for event in events:
+            self.note(event)
+
+    def note(self, event: JournalEvent) -> None:
+        """Read the next event of the task's journal."""
+        what = event.event
         if event.request_id is not None:
-            continue
-        if isinstance(event.event, Answered):
-            may_state = True
-        elif isinstance(event.event, ModelTurn) and may_state and (rows := read_table(event.event.text)):
-            plan, may_state = rows, False
-    return plan
+            return
+        if isinstance(what, SkillRequested):
+            self._begun = self._begun or what.skill in {Skill.PICK, Skill.PLACE}
+        elif isinstance(what, Answered):
+            self._answered = True
+        elif isinstance(what, ModelTurn) and self._may_change and (rows := read_table(what.text)):
+            self.rows, self._answered = rows, False
+
+    @property
+    def _may_change(self) -> bool:
+        return self._answered or not self._begun or not self.rows
 
 
 def read_table(text: str) -> list[PlanRow]:
@@ -114,6 +132,31 @@ def compare_with_plan(
     return result[: max(MAX_ROWS, len(outcomes))], faults
 
 
+def find_mismatch(outcomes: Sequence[DeliveryOutcome], plan: Sequence[PlanRow], facts: TaskFacts) -> str | None:
+    """Return how the entries of a report differ from the rows of the plan, with the entries expected; None if they fit.
+
+    An entry fits the row of its object if its target is the row's, or either names no place of the site.
+    """
+    free = set(range(len(outcomes)))
+    rows = _matches(list(outcomes), list(plan), facts, free)
+    missing = [row for row, at in rows if at is None]
+    moved = [row for row, at in rows if at is not None and _differ(facts, row.target, outcomes[at].target)]
+    surplus = [outcomes[at].object_name for at in sorted(free)]
+    if not missing and not moved and not surplus:
+        return None
+    told = "; ".join(f"object_name '{row.object_name}', target '{row.target}'" for row in plan)
+    wrong = [*(row.object_name for row in (*missing, *moved)), *surplus]
+    return (
+        f"its entries are not the rows of your plan ({', '.join(map(repr, wrong))}). Give one entry for each row, with "
+        f"the words of the plan, and say in `reason` and `summary` what was done: {told}"
+    )
+
+
+def _differ(facts: TaskFacts, planned: str, told: str) -> bool:
+    wanted, got = facts.names.place(planned), facts.names.place(told)
+    return wanted is not None and got is not None and wanted != got
+
+
 def _matches(
     outcomes: list[DeliveryOutcome], plan: list[PlanRow], facts: TaskFacts, free: set[int]
 ) -> list[tuple[PlanRow, int | None]]:
@@ -150,8 +193,8 @@ def _elsewhere(row: PlanRow, outcome: DeliveryOutcome, facts: TaskFacts, rows: C
     record = facts.objects.get(facts.names.thing_in(outcome.object_name))
     of_name = rows[facts.names.thing_in(row.object_name)]
     put_at = record.placed_at if record is not None and record.placed_at else outcome.target
-    wanted, got = facts.names.place(row.target), facts.names.place(put_at)
+    wanted = facts.names.place(row.target)
     if record is not None and wanted in map(facts.names.place, record.deliveries(of_name)):
         # Of several that look alike, one was put there; that each has a place of its own is checked with the report.
         return ""
-    return put_at if wanted is not None and got is not None and wanted != got else ""
+    return put_at if _differ(facts, row.target, put_at) else ""

@@ -7,14 +7,15 @@ from quartet_contracts import DeliveryOutcome, TaskReport
 from quartet_orchestrator.tasks.facts import GripperContent, ObjectRecord, TaskFacts
 from quartet_orchestrator.tasks.names import SiteNames
 from quartet_orchestrator.tasks.plan import PlanRow, compare_with_plan
-from quartet_orchestrator.tasks.verbs import asks_to_handle, asks_to_put
+from quartet_orchestrator.tasks.verbs import asks_to_handle, asks_to_put, read_drives
 
 
 def verify_report(claim: TaskReport, facts: TaskFacts, sentence: str, plan: Sequence[PlanRow] = ()) -> TaskReport:
     """Return the report for the record.
 
     `success` stays true only if the facts confirm every object named, and the objects are those of the `plan` that the
-    model stated at the start, each at its planned place. What the plan names and the report does not is added to it.
+    model stated, each at its planned place, or the robot was driven where the sentence says. What the plan names and
+    the report does not is added to it.
     """
     everything = {name: list(record.delivered.values()) for name, record in facts.objects.items()}
     rows = Counter(record.name for one in claim.objects if (record := _find(one, facts, everything)) is not None)
@@ -56,11 +57,34 @@ def forgotten_objects(claim: TaskReport, names: SiteNames, sentence: str) -> str
     )
 
 
+def find_missed_drives(facts: TaskFacts, sentence: str) -> str | None:
+    """Return where a sentence that asks only for drives wanted the robot and it was not driven, None if nowhere."""
+    asked = read_drives(sentence)
+    if asked is None:
+        return None
+    named = facts.names.destinations_in(asked.text)
+    wanted, at = [one for one in named if not asked.looks or facts.names.area(one) is not None], 0
+    for name in wanted:
+        reached = (n for n, (area, thing) in enumerate(facts.drives) if name in _names_of(area, thing, facts))
+        found = next((n for n in reached if n >= at or not asked.in_order), None)
+        if found is None:
+            driven = ", then ".join(area for area, _ in facts.drives) or "nowhere"
+            return f"the sentence wants the robot at {', then '.join(wanted)}, and it was driven to: {driven}"
+        at = found
+    return None
+
+
+def _names_of(area: str, thing: str, facts: TaskFacts) -> set[str | None]:
+    return {facts.names.area(area), facts.names.place(thing)}
+
+
 def _verify(outcome: DeliveryOutcome, facts: TaskFacts, free: dict[str, list[str]], sentence: str) -> DeliveryOutcome:
     """Return the outcome, not completed unless one of the deliveries that are `free`, by object, is it; it is taken."""
-    if not outcome.completed:
-        return outcome
     record = _find(outcome, facts, free)
+    if not outcome.completed:
+        if outcome.error_code != "UNKNOWN" or record is None or not record.failed:
+            return outcome
+        return outcome.model_copy(update={"error_code": record.last_code[:64]})
     left = free.get(record.name, []) if record is not None else []
     if record is not None and (left or record.place_succeeded):
         if not left:
@@ -117,6 +141,8 @@ def _without_objects(facts: TaskFacts, sentence: str) -> list[str]:
         ]
     if asks_to_handle(sentence):
         return ["no object was picked up or put down"]
+    if missed := find_missed_drives(facts, sentence):
+        return [missed]
     if facts.reached or facts.looked:
         return []
     return ["nothing was done"]

@@ -161,6 +161,8 @@ class CallRules:
         assert isinstance(arguments, ApproachArguments)
         if arguments.next_action is NextAction.PICK:
             return self._no_more_picks(arguments.object_name)
+        if arguments.next_action is NextAction.LOOK:
+            return None
         if self._nothing_held():
             return f"{self._why_not_held()}, so there is nothing to bring there; pick first (next_action 'pick')"
         if self._facts.pick_failed == PickCode.PICK_WRONG_OBJECT and arguments.next_action != NextAction.FLOOR_PLACE:

@@ -40,10 +40,15 @@ from quartet_orchestrator.tasks.briefs import RobotBrief
 from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
 from quartet_orchestrator.tasks.interruptions import SHUT_DOWN, Interruptions
 from quartet_orchestrator.tasks.name_check import NameCheck
-from quartet_orchestrator.tasks.plan import PlanRow, stated_plan
+from quartet_orchestrator.tasks.plan import StatedPlan, find_mismatch
 from quartet_orchestrator.tasks.programs import ProgramTeam
 from quartet_orchestrator.tasks.questions import QuestionService
-from quartet_orchestrator.tasks.report_check import forgotten_objects, report_without_model, verify_report
+from quartet_orchestrator.tasks.report_check import (
+    find_missed_drives,
+    forgotten_objects,
+    report_without_model,
+    verify_report,
+)
 from quartet_orchestrator.tasks.rules import CallRules
 from quartet_orchestrator.tasks.speech import Speech
 from quartet_orchestrator.tasks.steps import StepTools
@@ -90,7 +95,10 @@ class TaskRun:
         self._delivery = delivery
         self._task = delivery.task
         self._brief = context.briefs[self._task.robot]
-        self._record = TaskRecord(context.bus, status, lease_epoch)
+        self._plan = StatedPlan()
+        self._report_rejected = False
+        """A report was sent back because it did not fit the plan or the drives."""
+        self._record = TaskRecord(context.bus, status, lease_epoch, self._plan.note)
         self._facts = TaskFacts(self._brief.names)
         cameras = CameraClient(
             context.sessions,
@@ -233,6 +241,8 @@ class TaskRun:
         if not past.started:
             return
         await self._record.take_over(events)
+        for event in events:
+            self._plan.note(event)
         self._facts.restore(past, task_id)
         self._terms.restore(past, task_id)
         self._record.usage = past.usage
@@ -273,7 +283,7 @@ class TaskRun:
         self._loop = loop = Loop(
             model=self._context.model.for_task(self._task.task_id, "orchestrator", self._model_grant),
             tools=self._tools_of_model(past),
-            report=task_report(lambda claim: forgotten_objects(claim, self._brief.names, self._task.sentence)),
+            report=task_report(self._fault_of),
             recorder=Recorder(
                 actor="orchestrator",
                 task_id=self._task.task_id,
@@ -288,7 +298,9 @@ class TaskRun:
             model_timeout_s=self._context.settings.model_timeout_s,
         )
         sentence = self._task.sentence.replace("<", "‹").replace(">", "›")
-        ending = await loop.run(self._brief.system_prompt, f"<sentence>{sentence}</sentence>", past)
+        ending = await loop.run(
+            self._brief.system_prompt(self._task.sentence), f"<sentence>{sentence}</sentence>", past
+        )
         self._record.add_usage(ending.usage)
         return await self._conclude(ending)
 
@@ -326,8 +338,17 @@ class TaskRun:
             self._record, self._caller, speech, self._facts, self._brief.setup, self._history, self._look_at_gripper
         )
 
-    async def _plan(self) -> list[PlanRow]:
-        return stated_plan(await self._context.bus.journal.read_all(self._task.task_id))
+    def _fault_of(self, claim: TaskReport) -> str | None:
+        """Return why a report is sent back: it forgets an object, or, only once, does not fit plan or drives."""
+        if forgotten := forgotten_objects(claim, self._brief.names, self._task.sentence):
+            return forgotten
+        fault = find_mismatch(claim.objects, self._plan.rows, self._facts) if self._plan.rows else None
+        if fault is None and claim.success and not claim.objects:
+            fault = find_missed_drives(self._facts, self._task.sentence)
+        if fault is None or self._report_rejected:
+            return None
+        self._report_rejected = True
+        return fault
 
     def _model_grant(self) -> str:
         # Anew for each turn, since a task that waits for a person outlives every deadline.
@@ -344,8 +365,7 @@ class TaskRun:
             why = f"{_WHY.get(ending.cause, 'The model ended')}: {ending.reason}.{interruption}"
             return State.FAILED, report_without_model(self._facts, why)
         await self._look_at_gripper()
-        plan = await self._plan()
-        report = verify_report(ending.report, self._facts, self._task.sentence, plan)
+        report = verify_report(ending.report, self._facts, self._task.sentence, self._plan.rows)
         if report.success != ending.report.success:
             metrics.FALSE_CLAIMS.inc()
             await self._record.write(

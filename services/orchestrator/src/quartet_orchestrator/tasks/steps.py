@@ -26,6 +26,8 @@ REPORT_OF: dict[str, tuple[Skill, ReportTool]] = {
 }
 """By the name of the tool with which the model reports a step."""
 ROBOT_TOOLS = frozenset(name for skill in MODEL_SKILLS for name in MODEL_TOOLS[skill])
+NOT_ENDED = frozenset({"NO_STEP", "INVALID_REPORT"})
+"""Codes of a report that ended no step."""
 BEGUN = "begun"
 """Field of the result of a skill's tool: the skill was begun."""
 
@@ -53,7 +55,7 @@ class StepTools:
                 self._untrusted.add_names_in(result.outcome.content)
                 if result.outcome.content.get(BEGUN):
                     self._step = self._restored(call)
-                elif call.name in REPORT_OF and "success" in result.outcome.content:
+                elif call.name in REPORT_OF and result.outcome.error_code not in NOT_ENDED:
                     self._step = None
 
     def _restored(self, call: ToolCall) -> StepArguments:
@@ -85,7 +87,8 @@ class StepTools:
         if not self._caller.is_ready(arguments):
             await self._caller.begin(skill, arguments)
         self._step = arguments
-        return ToolOutcome({"ok": True, BEGUN: str(skill), "ends_with": f"report_{skill}_result"})
+        request = arguments.model_dump(mode="json", exclude_none=True)
+        return ToolOutcome({"ok": True, BEGUN: str(skill), "request": request, "ends_with": f"report_{skill}_result"})
 
     async def _report(self, skill: Skill, tool: ReportTool, raw: dict[str, Any]) -> ToolOutcome:
         if self._step is None or _skill_of(self._step) is not skill:

@@ -1,6 +1,6 @@
 """Terms that the orchestrator's model may pass to a sub-agent: a person's words, the site's names, few of its own.
 
-A thing that only a camera or a sub-agent has named is passed by its object_id.
+Code passes the id of a thing that a result has named.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from quartet_orchestrator.recovery import History
 MAX_OWN_WORDS = 4
 """Words of one term that neither person nor site has said: "soda" may become "coke can"; no instruction fits."""
 TERMS = ("object_name", "target_area", "target_location")
-ADVICE = "name it in the person's words or as Facts do, and pass its object_id where a result has told one"
+ADVICE = "name it in the person's words or as Facts do; code adds the object_id that a result has given"
 
 
 class TermPolicy:

@@ -1,16 +1,28 @@
 """Tools of the orchestrator's model: three skills, a look, a question."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from quartet_agent_runtime import LocalTool, LocalTools, Progress, ToolOutcome, ToolSpec, clean, failure, mark_untrusted
+from quartet_agent_runtime import (
+    LocalTool,
+    LocalTools,
+    Progress,
+    ToolOutcome,
+    ToolSpec,
+    clean,
+    failure,
+    ignore_progress,
+    mark_untrusted,
+)
 from quartet_contracts import (
     ARGUMENTS,
     MODEL_SKILLS,
     UNKNOWN_NAME,
     ApproachArguments,
+    ApproachResult,
     Arguments,
     Choices,
     NextAction,
@@ -29,15 +41,15 @@ from quartet_orchestrator.recovery import AttemptOutcome, TaskRecord, skill_deta
 from quartet_orchestrator.skills import SkillCaller
 from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
 from quartet_orchestrator.tasks.name_check import NameCheck
-from quartet_orchestrator.tasks.plan import PlanRow
+from quartet_orchestrator.tasks.plan import StatedPlan
 from quartet_orchestrator.tasks.questions import QuestionService
 from quartet_orchestrator.tasks.rules import CallRules
 from quartet_orchestrator.tasks.terms import TermPolicy
 
 DESCRIPTIONS = {
-    Skill.APPROACH: "Tuck the arm, drive to an area and stand before a thing there. Needed before each pick and place.",
+    Skill.APPROACH: "Drive to an area and stop before a thing there. Needed before each pick and place.",
     Skill.PICK: "Grasp the object that the robot stands before, and lift it.",
-    Skill.PLACE: "Put the held object on or into the thing that the robot stands before, or on the floor.",
+    Skill.PLACE: "Put the held object on or into what the robot stands before, or on the floor.",
 }
 BEGINS = {
     Skill.APPROACH: "Begin to approach: tuck the arm, drive to an area, see the thing there.",
@@ -45,6 +57,8 @@ BEGINS = {
     Skill.PLACE: "Begin to put the held object down at what the robot stands before, or on the floor.",
 }
 """Of skills that the model does itself."""
+UNREAD = frozenset({"object_id", "held_object_height_m"})
+"""Fields of results that code passes on by itself."""
 RunSkill = Callable[[Skill, StepArguments], Awaitable[ToolOutcome]]
 """What a call of a skill does."""
 
@@ -78,10 +92,10 @@ class TaskTools:
         cameras: CameraClient,
         questions: QuestionService,
         name_check: NameCheck,
-        plan: Callable[[], Awaitable[list[PlanRow]]],
+        plan: StatedPlan,
         results: ResultForm = ResultForm.TYPED,
     ) -> None:
-        """`plan` returns the plan that the model has stated so far; `results`: how it reads those of skills."""
+        """`plan` is what the model has stated so far; `results`: how it reads those of skills."""
         self._record = record
         self._facts = facts
         self._rules = rules
@@ -91,7 +105,7 @@ class TaskTools:
         self._questions = questions
         self._name_check = name_check
         self._results = results
-        self._plan: Callable[[], Awaitable[list[PlanRow]]] | None = plan
+        self._plan: StatedPlan | None = plan
         """None once the plan was compared with the site."""
 
     def build(self, begin: RunSkill | None = None) -> LocalTools:
@@ -108,8 +122,7 @@ class TaskTools:
         ask = LocalTool(
             _spec(
                 "ask_person",
-                "Ask the person who gave the task; the task waits for the answer. Only when the sentence leaves open "
-                "what is needed and looking cannot tell.",
+                "Ask the person and wait for the answer, if looking cannot tell. `choices`: answers to choose from.",
                 QuestionArguments,
             ),
             self._ask,
@@ -131,18 +144,23 @@ class TaskTools:
         arguments = self.with_name_of_held(arguments)
         if refused := await self.refusal(skill, arguments):
             return refused
-        return self.note(arguments, await self._caller.call(skill, arguments))
+        outcome = self.note(arguments, await self._caller.call(skill, arguments))
+        if not (outcome.ok and _only_looks(arguments)):
+            return outcome
+        seen = await self._look({}, ignore_progress)
+        return replace(seen, content={**outcome.content, **seen.content}) if seen.ok else outcome
 
     def with_name_of_held(self, arguments: StepArguments) -> StepArguments:
-        """Return the arguments with the name of what is held, where they do not tell it."""
-        return self._facts.with_name_of_held(arguments)
+        """Return the arguments with what the task knows and the model has left out: names and ids."""
+        return self._facts.with_ids(self._facts.with_name_of_held(arguments))
 
     async def refusal(self, skill: Skill, arguments: StepArguments) -> ToolOutcome | None:
         """Return why no attempt is to be made now, by names, terms and rules; None when it may be."""
         if self._caller.is_ready(arguments):
             return None
         await self._record.wait_while_paused()
-        await self._tell_unknown_names()
+        if not _only_looks(arguments):
+            await self._tell_unknown_names()
         if reason := await self._name_check.unknown(arguments):
             await self._record.write(Note(text=f"refused {skill}: {reason}"))
             told = f"nothing was moved: {reason}. Use one of these, or report the object with this code"
@@ -163,9 +181,9 @@ class TaskTools:
 
     async def _tell_unknown_names(self) -> None:
         """Tell, before the first motion, which part of the plan the site has no names for."""
-        if self._plan is None or self._facts.objects:
+        if self._plan is None or self._facts.objects or not self._plan.rows:
             return
-        rows, self._plan = await self._plan(), None
+        rows, self._plan = self._plan.rows, None
         if unknown := await self._name_check.unknown_of([n for row in rows for n in (row.object_name, row.target)]):
             told = ", ".join(f"'{name}'" for name in unknown)
             await self._record.write(Note(text=f"the site knows nothing called {told}: that part will not be done"))
@@ -210,6 +228,10 @@ class TaskTools:
         return ToolOutcome({"ok": True, "answer": answer})
 
 
+def _only_looks(arguments: StepArguments) -> bool:
+    return isinstance(arguments, ApproachArguments) and arguments.next_action is NextAction.LOOK
+
+
 def read_step(skill: Skill, raw: dict[str, Any]) -> StepArguments:
     """Return the arguments of a call of a skill. Raises ValidationError."""
     arguments = ARGUMENTS[skill].model_validate(raw)
@@ -218,15 +240,14 @@ def read_step(skill: Skill, raw: dict[str, Any]) -> StepArguments:
 
 
 def answer_of(result: SkillResult) -> dict[str, Any]:
-    """Return what the model reads of a sub-agent's result; the trace of its tools is not part of it."""
-    content: dict[str, Any] = {
-        "ok": result.success,
-        "success": result.success,
-        "error_code": str(result.error_code),
-        "reason": result.reason,
-        "tool_calls_used": result.tool_calls_used,
-        **skill_details(result),
-    }
+    """Return what the model needs of a sub-agent's result for its next call."""
+    content: dict[str, Any] = {"ok": result.success, "error_code": str(result.error_code), **skill_details(result)}
+    content = {name: value for name, value in content.items() if name not in UNREAD}
+    checks = content.pop("checks", None)
+    if not result.success:
+        content["reason"] = result.reason
+    if isinstance(result, ApproachResult) and checks and not result.success:
+        content["checks"] = {one.name: str(one.result) for one in result.checks}
     if result.state is State.UNCERTAIN:
         content["state"] = str(result.state)
         content["observed"] = result.observed

@@ -1,13 +1,29 @@
-"""What a sentence asks to be done with a thing, told by its verbs, in some languages that many people write.
+"""What a sentence asks for, told by its verbs, in some languages that many people write.
 
 Of a sentence in any other language neither is known: the plan that the model stated at its start has to do then.
 """
 
 import re
 import unicodedata
+from dataclasses import dataclass
 
 _PUT = re.compile(r"\b(put|place|bring|drop|deliver|carry|move|throw|leave|return|onto|into)\b")
 _HANDLE = re.compile(r"\b(put|bring|deliver|carry|throw|pick|grab|grasp|fetch)\b")
+_DRIVE = re.compile(
+    r"""\b(
+    go|goes|drive|navigate|head|walk|travel|proceed|come|roll|visit|return|move|patrol
+    |geh|gehe|gehen|fahr|fahre|fahren|komm|komme|va|vas|allez|aller|ve|anda|ir|vai|vada|andare|ga|rijd
+    )\b""",
+    re.VERBOSE,
+)
+_LOOK = re.compile(
+    r"\b(look|see|check|inspect|find|tell|whether|if|what|is|are|schau\w*|sieh|regarde\w*|mira|guarda)\b"
+)
+_START = re.compile(r"\b(from|von|vom|depuis|desde)\b[^,.;]*?(?=\b(to|and|then|in|into|zu\w?)\b|[,.;]|$)")
+_KEPT_OUT = re.compile(
+    r"\b(not|never|don.?t|avoid|without|instead of|except|nicht|ne|no|non|niet)\b[^,.;]*?(?=\b(but|sondern)\b|[,.;]|$)"
+)
+_REORDERED = re.compile(r"\b(before|after|bevor|nachdem|avant|apres|antes|despues)\b")
 _PUT_ELSEWHERE = re.compile(
     r"""\b(
     lege|legt|legen|leg\ (das|die|den|es|sie|ihn)|stell(e|t|en)?|setze|setzt|setzen|bringe|bringt|bringen
@@ -38,6 +54,30 @@ def asks_to_put(sentence: str) -> bool:
     """Return whether a thing is to be somewhere in the end, and not in the gripper."""
     plain = _plain(sentence)
     return any(verbs.search(plain) for verbs in (_PUT, _PUT_ELSEWHERE))
+
+
+@dataclass(frozen=True)
+class Drives:
+    """Drives that a sentence asks for.
+
+    Attributes:
+        text: The sentence without the places to start from or to keep out of.
+        in_order: It names the others in the order in which to drive.
+        looks: It also asks what is to be seen, so that a place in it need not be driven to.
+    """
+
+    text: str
+    in_order: bool
+    looks: bool
+
+
+def read_drives(sentence: str) -> Drives | None:
+    """Return the drives of a sentence that asks the robot to go somewhere and to move nothing, None for any other."""
+    plain = _plain(sentence)
+    if asks_to_handle(sentence) or not _DRIVE.search(plain):
+        return None
+    text = _KEPT_OUT.sub(" ", _START.sub(" ", plain))
+    return Drives(text, _REORDERED.search(plain) is None, _LOOK.search(plain) is not None)
 
 
 def asks_to_handle(sentence: str) -> bool:

@@ -66,6 +66,12 @@ NOUN_TOO = frozenset(
 """Verbs that are nouns when an article, an adjective or a preposition comes before them."""
 
 PHRASES: dict[str, str] = {
+    "look for": "find",
+    "looking for": "find",
+    "look around for": "find",
+    "search for": "find",
+    "searching for": "find",
+    "hunt for": "find",
     "get rid of": "discard",
     "let go of": "release",
     "hang on to": "hold",

@@ -62,7 +62,8 @@ class Request:
     """Everything that a sentence asks for."""
 
     deliveries: list[Delivery] = field(default_factory=list)
-    drive_to: Spot | None = None
+    drives: list[tuple[int, Spot]] = field(default_factory=list)
+    """Where the robot is sent, each with the number of deliveries that come before."""
     vague: str = ""
     """Words for things that are not named one by one ("everything")."""
     forbidden: bool = False

@@ -38,6 +38,8 @@ class _Understanding:
         """Whether the target of the clause is named by a group that may as well say where the thing is."""
         self.here: Spot | None = None
         """Where the robot was sent."""
+        self.sent = False
+        """Whether the clause before sent the robot somewhere."""
 
     def read(self, found: list[Clause]) -> Request:
         for clause in found:
@@ -96,8 +98,11 @@ class _Understanding:
         source, target = self._roles(clause)
         if target is None and clause.verb in {Verb.CARRY, Verb.FETCH} and any(_is_person(p) for p in clause.objects):
             target = Spot(person=True)
-        if clause.verb is Verb.GO and not items:
-            self._go(target or source, pronoun or bool(named))
+        goes_on = clause.verb is None and self.sent and any(group.prep in DESTINATION for group in clause.lead)
+        moves = clause.word in {"return", "move"} and not named and not self.request.deliveries
+        self.sent = not items and (clause.verb is Verb.GO or goes_on or moves)
+        if self.sent:
+            self._go(clause, target or source, pronoun or bool(named))
             return
         if clause.verb is Verb.STATE and not clause.wanted:
             self._state(items, source or target)
@@ -115,10 +120,24 @@ class _Understanding:
     def _known(self, ref: Ref) -> bool:
         return any(d.item == ref for d in self.request.deliveries)
 
-    def _go(self, spot: Spot | None, carrying: bool) -> None:
+    def _go(self, clause: Clause, spot: Spot | None, carrying: bool) -> None:
         self.here = spot
-        if self.request.drive_to is None and not carrying:
-            self.request.drive_to = spot
+        if not carrying:
+            self.request.drives += [(len(self.request.deliveries), one) for one in self._stops(clause) or [spot] if one]
+
+    def _stops(self, clause: Clause) -> list[Spot]:
+        """Where a clause sends the robot, one after the other: "to the kitchen, the hallway and to the desk"."""
+        stops: list[Spot] = []
+        for group in [*clause.lead, *clause.groups]:
+            for number, phrase in enumerate([] if group.prep in SOURCE else group.phrases):
+                if _is_pronoun(phrase):
+                    continue
+                spot = self._beside(phrase) if group.prep in NEAR else self._spot(phrase)
+                if stops and number == 0 and group.prep not in DESTINATION and _modifies(spot, stops[-1]):
+                    stops[-1] = self._refine(stops[-1], spot)
+                else:
+                    stops.append(spot)
+        return stops
 
     def _state(self, items: list[Ref], spot: Spot | None) -> None:
         self.mentioned = items or self.mentioned
@@ -130,18 +149,7 @@ class _Understanding:
         self, clause: Clause, items: list[Ref], source: Spot | None, target: Spot | None, *, refers_back: bool
     ) -> None:
         taking = clause.verb is Verb.FETCH
-        if (
-            target is None
-            and clause.verb in {Verb.PUT, Verb.CARRY}
-            and self.here
-            and refers_back
-            and "here" not in (clause.particles)
-        ):
-            target = self.here
-        elif target is not None and self.here is not None and target.area is None and target.place:
-            target = self._refine(target, self.here)
-        if source is None and taking and self.here and self.here.area_name and items:
-            source = self.here
+        source, target = self._from_or_to_here(clause, items, source, target, refers_back=refers_back)
         if not items and refers_back:
             self._continue(clause, source, target)
             return
@@ -170,6 +178,25 @@ class _Understanding:
         self.mentioned = items or self.mentioned
         if taking:
             self.here = None
+
+    def _from_or_to_here(
+        self, clause: Clause, items: list[Ref], source: Spot | None, target: Spot | None, *, refers_back: bool
+    ) -> tuple[Spot | None, Spot | None]:
+        """Return source and target with where the robot was sent before: "go to the kitchen and take the cup"."""
+        here = self.here
+        if here is None:
+            return source, target
+        if target is None:
+            puts = clause.verb in {Verb.PUT, Verb.CARRY} and refers_back and "here" not in clause.particles
+            target = here if puts else None
+        elif target.area is None and target.place:
+            if not target.place.things or _can_stand(target.place, here.area):
+                target = self._refine(target, here)
+            elif source is None and items:
+                source = here
+        if source is None and clause.verb is Verb.FETCH and here.area_name and items:
+            source = here
+        return source, target
 
     def _aim(self, delivery: Delivery, clause: Clause, target: Spot | None) -> None:
         delivery.hold = False

@@ -69,7 +69,7 @@ class Vocabulary:
             (Kind.CONTAINER, "containers"),
             (Kind.OBJECT, "objects"),
         ):
-            for entry in facts.get(key, []):
+            for entry in entries_of(facts, key):
                 thing = Thing(kind, entry["name"], entry.get("area"))
                 self.aliases[thing] = [plain_words(n) for n in (entry["name"], *entry.get("aliases", []))]
         taken = {alias for names in self.aliases.values() for alias in names}
@@ -178,6 +178,13 @@ class Vocabulary:
             whole = 0.0 if not own else 0.5 if len(hits) == len(alias) else 0.25 if name == first else 0.2
             best = max(best, 2 * len(hits) / len(words) + whole + head)
         return round(best, 3)
+
+
+def entries_of(facts: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """The entries of one kind: those that the sentence names, and the others, of which facts have the names alone."""
+    others: Any = facts.get("others", {}).get(key, [])
+    named = others if isinstance(others, dict) else {None: others}
+    return [*facts.get(key, []), *({"name": n, "area": area} for area, names in named.items() for n in names)]
 
 
 def vocabulary_of(facts: dict[str, Any]) -> Vocabulary:

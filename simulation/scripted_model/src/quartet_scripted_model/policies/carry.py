@@ -4,14 +4,13 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from quartet_scripted_model.conversation import Conversation
+from quartet_scripted_model.language.vocabulary import entries_of
 from quartet_scripted_model.policies.jobs import Job
 from quartet_scripted_model.turn import Call, Result, Turn
 
 CYCLES = 2
 """Full approach-pick-approach-place cycles per object."""
 PICKS_PER_CYCLE = 2
-GUESSED_HEIGHT_M = 0.15
-"""For a thing that was in the gripper at the start: as tall as things for a hand usually are at most."""
 HOLDING = "PICK_HOLDING_ALREADY"
 _NO_SENSE = frozenset({"REFUSED", "BUDGET_SPENT", "REPEATED_CALL", "INVALID_ARGUMENTS", "UNKNOWN_TOOL"})
 """Codes of the loop itself: the same call again would be answered the same way."""
@@ -47,11 +46,9 @@ class Carrier:
         self.talk = talk
         self.plan = plan
         self.spoke = False
-        self.height: float = GUESSED_HEIGHT_M
         self.last_failure: Result | None = None
         self.held: str | None = None
         """The thing that this task's picks put into the gripper."""
-        self.held_id: str | None = None
 
     def carry(self, job: Job) -> Generator[Turn, Result, Outcome]:
         """Carry out `job`, recoveries included."""
@@ -70,7 +67,7 @@ class Carrier:
                 if result.ok:
                     self.held = None
                     return Outcome(True, reason=f"put down at {job.target_text}.")
-                if result.code == "PLACE_DROP_VERIFY_FAILED":
+                if result.code == "PLACE_DROP_VERIFY_FAILED" and not result.get("still_held"):
                     drops_failed += 1
                     self.held = None
                     yield from self._look()
@@ -104,11 +101,9 @@ class Carrier:
         not_wanted: list[str] = []
         attempt = 0
         while attempt < PICKS_PER_CYCLE:
-            result = yield from self._call("pick", object_name=job.item, object_id=job.object_id)
-            self.held_id = result.get("object_id")
+            result = yield from self._call("pick", object_name=job.item)
             if result.get("refused") or result.code in _NO_SENSE:
                 break
-            self._note_height(result)
             match result.code:
                 case "NONE":
                     self.held = job.item
@@ -145,10 +140,9 @@ class Carrier:
             tries = 2 if len(areas) == 1 else 1
             result = yield from self.approach(area, job.item, "pick", job.names, job.source_place, tries=tries)
             if result.code == HOLDING:
-                # It is the very thing: the pick tells its height.
                 return
             if result.ok:
-                job.areas, job.object_id = [area], result.get("object_id")
+                job.areas = [area]
                 return
             if _is_seen(result):
                 # It may have a twin elsewhere; if it has none, this is what the person wants to know.
@@ -167,34 +161,24 @@ class Carrier:
         result = yield from self.approach(job.areas[0], job.item, "pick", job.names, job.source_place, stand=stand)
         if not result.ok:
             raise StageFailedError("approach", result)
-        job.object_id = result.get("object_id")
 
     def _is_in_hand(self, job: Job) -> Generator[Turn, Result, bool]:
         """Where the sentence says that the gripper holds the object: a pick tells whether it does."""
         result = yield from self._call("pick", object_name=job.item)
-        self.held_id = result.get("object_id")
         # What the camera cannot tell (black between black fingers, say): the person's word counts, and what is put
         # down is looked at anyway.
         held = _says_it_holds(result, job) or not _what_it_holds(result)
         if not (result.ok or (result.code == "PICK_HOLDING_ALREADY" and held)):
             return False
-        self._note_height(result)
         self.held = job.item
         return True
 
     def _name_what_is_held(self, job: Job) -> Generator[Turn, Result, None]:
         """Where the sentence has no name for what the gripper holds: a pick looks at it."""
         result = yield from self._call("pick", object_name=job.item)
-        self.held_id = result.get("object_id")
-        self._note_height(result)
         if name := _what_it_holds(result):
             self.held = job.item = name
             job.areas, job.in_hand = [job.target_area], False
-
-    def _note_height(self, result: Result) -> None:
-        height = result.get("held_object_height_m")
-        if isinstance(height, (int, float)):
-            self.height = float(height)
 
     def _free_and_return(self, job: Job, result: Result, codes: list[str]) -> Generator[Turn, Result, None]:
         """Put down what the gripper still holds, and stand before the object again where that is needed.
@@ -215,18 +199,18 @@ class Carrier:
         """Put what is in the gripper on the floor, here or else where it is in nobody's way; True if it drove."""
         held = self.held or named or "held object"
         moved = False
-        put = {"target_location": "floor", "object_name": held, "object_height_m": round(self.height, 4)}
-        put["held_id"] = self.held_id
+        put = {"target_location": "floor", "object_name": held}
         result = yield from self._call("place", **put)
         if result.code in {"PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED", "PLACE_SEG_MISSED"}:
             # Before furniture the arm may have no room; in the middle of a room that the job leads through the thing
             # would stand in the way afterwards.
-            areas = [a["name"] for a in self.talk.facts.get("areas", [])]
+            areas = [a["name"] for a in entries_of(self.talk.facts, "areas")]
             spare = next((a for a in areas if a not in {job.areas[0], job.target_area}), job.areas[0])
             moved = (yield from self.approach(spare, "floor", "floor_place")).ok
             result = yield from self._call("place", **put)
         # An unknown thing cannot be looked for by name, so that its drop cannot be confirmed: the next pick will see.
-        if not result.ok and result.code not in {"PLACE_HOLDING_NOTHING", "PLACE_DROP_VERIFY_FAILED"}:
+        freed = {"PLACE_HOLDING_NOTHING", *([] if result.get("still_held") else ["PLACE_DROP_VERIFY_FAILED"])}
+        if not result.ok and result.code not in freed:
             raise StageFailedError("place", result)
         self.held = None
         return moved
@@ -239,14 +223,7 @@ class Carrier:
         result = Result({})
         tried: set[str] = set()
         while True:
-            result = yield from self._call(
-                "place",
-                target_location=job.target,
-                object_name=job.item,
-                object_height_m=round(self.height, 4),
-                target_id=job.target_id,
-                held_id=self.held_id,
-            )
+            result = yield from self._call("place", target_location=job.target, object_name=job.item)
             if result.code in tried or result.get("refused"):
                 return result
             tried.add(result.code)
@@ -262,6 +239,8 @@ class Carrier:
                     yield from self._stand_again(job, "nearer", result)
                 case "UNKNOWN" if not _stopped(result):
                     yield from self._look()
+                case "PLACE_DROP_VERIFY_FAILED" if result.get("still_held"):
+                    continue
                 case _:
                     return result
 
@@ -270,9 +249,7 @@ class Carrier:
     ) -> Generator[Turn, Result, None]:
         result = yield from self.approach(job.target_area, str(job.target), job.next_action, stand=stand)
         job.passed = list(dict.fromkeys([*job.passed, *(result.get("passed") or [])]))
-        if result.ok:
-            job.target_id = result.get("object_id")
-        elif not (may_be_refused and result.get("refused")):
+        if not result.ok and not (may_be_refused and result.get("refused")):
             raise StageFailedError("approach", result)
 
     def _stand_again(
@@ -326,12 +303,12 @@ class Carrier:
     def _more_specific(self, area: str, place: str) -> str | None:
         """The area in which the place stands, another name of the area, or nothing else to try."""
         facts = self.talk.facts
-        places = [*facts.get("surfaces", []), *facts.get("containers", [])]
+        places = [*entries_of(facts, "surfaces"), *entries_of(facts, "containers")]
         stands = next((p["area"] for p in places if p["name"] == place), None)
         if stands and stands != area:
             return stands
         return next(
-            (alias for a in facts.get("areas", []) if a["name"] == area for alias in a.get("aliases", [])), None
+            (alias for a in entries_of(facts, "areas") if a["name"] == area for alias in a.get("aliases", [])), None
         )
 
     def _look(self) -> Generator[Turn, Result, None]:
@@ -355,8 +332,7 @@ class Carrier:
 
 def _is_seen(result: Result) -> bool:
     """Whether an approach that failed saw the object all the same, where it could not stand before it."""
-    checks = result.get("checks") or []
-    return any(check.get("name") == "target" and check.get("result") == "PASS" for check in checks)
+    return (result.get("checks") or {}).get("target") == "PASS"
 
 
 def _says_it_holds(result: Result, job: Job) -> bool:

@@ -10,7 +10,7 @@ from quartet_scripted_model.language.lexicon import FILLERS
 from quartet_scripted_model.language.meaning import Delivery, Ref, Spot
 from quartet_scripted_model.language.tokens import plain_words
 from quartet_scripted_model.language.understand import understand
-from quartet_scripted_model.language.vocabulary import PLACES, Kind, Thing, Vocabulary
+from quartet_scripted_model.language.vocabulary import PLACES, Kind, Thing, Vocabulary, entries_of
 from quartet_scripted_model.turn import Call, Result, Turn
 
 ASK = "ask_person"
@@ -45,10 +45,6 @@ class Job:
     """It is what the gripper holds already."""
     said_held: bool = False
     """The sentence says so of it, by name; a pick will tell whether it is true."""
-    object_id: str | None = None
-    """Of the very thing, once an approach has found it."""
-    target_id: str | None = None
-    """Of the very surface or container, once an approach has found it."""
     passed: list[str] = field(default_factory=list)
     """Areas on the way to the target, as the approach has driven it."""
     problem: str = ""
@@ -91,12 +87,12 @@ def settle(
 
 
 def settle_drive(vocabulary: Vocabulary, spot: Spot) -> tuple[str | None, str, str]:
-    """Area and thing to stand before, or (None, "", why not)."""
+    """Area and what to look at in it, or (None, "", why not)."""
     problem = _spot_problem(vocabulary, spot, "drive to")
     if problem or spot.area_name is None:
         return None, "", problem or f"I do not know where to drive. The areas are: {known(vocabulary, 'areas')}."
     place = spot.place.thing if spot.place else None
-    return spot.area_name, place.name if place and place.kind in PLACES else "floor", ""
+    return spot.area_name, place.name if place and place.kind in PLACES else spot.area_name, ""
 
 
 def known(vocabulary: Vocabulary, what: str) -> str:
@@ -124,7 +120,7 @@ def _item(talk: Conversation, vocabulary: Vocabulary, delivery: Delivery, job: J
         job.problem = UnknownName(f"I do not know an object '{ref.said}'. I know: {known(vocabulary, 'objects')}.")
         return
     job.item = job.said = thing.name
-    entry = next((e for e in talk.facts.get("objects", []) if e["name"] == thing.name), {})
+    entry = next((e for e in entries_of(talk.facts, "objects") if e["name"] == thing.name), {})
     job.names = [a for a in entry.get("aliases", []) if a != thing.name]
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from quartet_scripted_model.conversation import Conversation
+from quartet_scripted_model.language.meaning import Spot
 from quartet_scripted_model.language.tokens import tokens
 from quartet_scripted_model.language.understand import understand
 from quartet_scripted_model.language.vocabulary import Kind as ThingKind
@@ -26,9 +27,9 @@ def policy(talk: Conversation, misreading: Kind | None = None) -> Policy:
         yield from _report(talk, [], _vague(request.vague, vocabulary))
     elif request.deliveries:
         jobs = yield from settle(talk, vocabulary, request.deliveries)
-        yield from _carry(talk, vocabulary, jobs, misreading)
-    elif request.drive_to is not None:
-        yield from _drive(talk, vocabulary, settle_drive(vocabulary, request.drive_to))
+        yield from _carry(talk, vocabulary, jobs, request.drives, misreading)
+    elif request.drives:
+        yield from _drive(talk, vocabulary, [spot for _, spot in request.drives])
     elif request.forbidden:
         yield from _report(talk, [], "The sentence only says what not to do, so I did nothing.")
     else:
@@ -36,15 +37,22 @@ def policy(talk: Conversation, misreading: Kind | None = None) -> Policy:
 
 
 def _carry(
-    talk: Conversation, vocabulary: Vocabulary, jobs: list[Job], misreading: Kind | None
+    talk: Conversation,
+    vocabulary: Vocabulary,
+    jobs: list[Job],
+    drives: list[tuple[int, Spot]],
+    misreading: Kind | None,
 ) -> Generator[Turn, Result, None]:
+    own_drives = [(number, spot) for number, spot in drives if not _is_on_the_way(number, spot, jobs)]
     jobs, carried = _misread(misreading, jobs, vocabulary)
     plan = _plan(jobs)
     carrier = Carrier(talk, plan)
     rows: list[dict[str, Any]] = []
     failed_at: str | None = None
     stopped = ""
-    for job, to_carry in zip(jobs, carried, strict=False):
+    missed = ""
+    for number, (job, to_carry) in enumerate(zip(jobs, carried, strict=False)):
+        missed += yield from _visit(carrier, vocabulary, [spot for at, spot in own_drives if at == number])
         if job.problem:
             code = "UNKNOWN_NAME" if isinstance(job.problem, UnknownName) else "UNKNOWN"
             rows.append(_row(job, Outcome(False, code, job.problem)))
@@ -60,10 +68,14 @@ def _carry(
             stopped = f"two objects in a row failed at {outcome.stage}."
         failed_at = None if outcome.completed else outcome.stage
     done = sum(r["completed"] for r in rows)
-    summary = f"{done} of {len(rows)} done. " + " ".join(_sentence(r) for r in rows)
+    if not stopped:
+        missed += yield from _visit(carrier, vocabulary, [spot for at, spot in own_drives if at >= len(jobs)])
+    elif any(at >= len(jobs) for at, _ in own_drives):
+        missed += f" The last drive was not tried: {stopped}"
+    summary = f"{done} of {len(rows)} done. " + " ".join(_sentence(r) for r in rows) + missed
     if misreading is None:
         summary += _untouched(talk, vocabulary, jobs)
-    yield from _report(talk, rows, summary, say="" if carrier.spoke else plan)
+    yield from _report(talk, rows, summary, success=False if missed else None, say="" if carrier.spoke else plan)
 
 
 def _misread(kind: Kind | None, jobs: list[Job], vocabulary: Vocabulary) -> tuple[list[Job], list[Job]]:
@@ -99,20 +111,36 @@ def _untouched(talk: Conversation, vocabulary: Vocabulary, jobs: list[Job]) -> s
     return "".join(f" Nothing was to be done with the {name}." for name in named if name not in carried)
 
 
-def _drive(
-    talk: Conversation, vocabulary: Vocabulary, aim: tuple[str | None, str, str]
-) -> Generator[Turn, Result, None]:
-    area, thing, problem = aim
-    if area is None:
-        yield from _report(talk, [], problem)
-        return
-    carrier = Carrier(talk, f"Plan: drive to the {area}; nothing is to be carried.")
-    result = yield from carrier.approach(area, thing, "floor_place")
-    where = f"in the {area}" if thing == "floor" else f"at the {thing} in the {area}"
-    if result.ok:
-        yield from _report(talk, [], f"The robot stands {where}.{_untouched(talk, vocabulary, [])}", success=True)
-    else:
-        yield from _report(talk, [], f"The robot does not stand {where}: {result.code}. {result.message}")
+def _is_on_the_way(number: int, spot: Spot, jobs: list[Job]) -> bool:
+    """Whether the robot gets to a spot anyway, where it fetches the next object or has put down the last one."""
+    if number < len(jobs):
+        return spot.area_name in {*jobs[number].areas[:1], jobs[number].target_area}
+    return spot.area_name == jobs[-1].target_area
+
+
+def _drive(talk: Conversation, vocabulary: Vocabulary, spots: list[Spot]) -> Generator[Turn, Result, None]:
+    """Drive to each spot, with nothing to be carried."""
+    where = [_where(*settle_drive(vocabulary, spot)) for spot in spots]
+    carrier = Carrier(talk, f"Plan: drive until the robot stands {', then '.join(where)}; nothing is to be carried.")
+    missed = yield from _visit(carrier, vocabulary, spots)
+    summary = missed.strip() or f"The robot stood {', then '.join(where)}.{_untouched(talk, vocabulary, [])}"
+    yield from _report(talk, [], summary, success=not missed)
+
+
+def _visit(carrier: Carrier, vocabulary: Vocabulary, spots: list[Spot]) -> Generator[Turn, Result, str]:
+    """Drive to each spot until one is not reached; return a sentence on that one, '' if all were reached."""
+    for spot in spots:
+        area, thing, problem = settle_drive(vocabulary, spot)
+        if area is None:
+            return f" {problem}"
+        result = yield from carrier.approach(area, thing, "look")
+        if not result.ok:
+            return f" The robot does not stand {_where(area, thing)}: {result.code}. {result.message}"
+    return ""
+
+
+def _where(area: str | None, thing: str, problem: str = "") -> str:
+    return problem if area is None else f"in the {area}" if thing == area else f"at the {thing} in the {area}"
 
 
 def _plan(jobs: list[Job]) -> str:

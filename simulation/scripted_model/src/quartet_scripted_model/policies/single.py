@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from dataclasses import replace
+from typing import Any
 
 from quartet_scripted_model.conversation import Conversation
 from quartet_scripted_model.misbehaviour import Kind
@@ -27,18 +28,18 @@ def policy(talk: Conversation, misreading: Kind | None = None) -> Policy:
     while True:
         result = yield turn
         if isinstance(turn, Call) and result.get(BEGUN) == turn.name:
-            result = yield from _step(talk, turn)
+            result = yield from _step(talk, turn.name, result.get("request"))
         try:
             turn = work.send(result)
         except StopIteration:
             return
 
 
-def _step(talk: Conversation, begun: Call) -> Generator[Turn, Result, Result]:
+def _step(talk: Conversation, skill: str, request: dict[str, Any]) -> Generator[Turn, Result, Result]:
     """Do one step and return the result of its report."""
-    report = f"report_{begun.name}_result"
+    report = f"report_{skill}_result"
     places = [*talk.facts["surfaces"], *talk.facts["containers"]]
-    steps = POLICIES[begun.name](replace(talk, facts={**talk.facts, "places": places}, request=begun.arguments))
+    steps = POLICIES[skill](replace(talk, facts={**talk.facts, "places": places}, request=request))
     turn = next(steps)
     while True:
         result = yield turn
@@ -47,4 +48,4 @@ def _step(talk: Conversation, begun: Call) -> Generator[Turn, Result, Result]:
         try:
             turn = steps.send(result)
         except StopIteration:
-            return Result({"ok": False, "error_code": "UNKNOWN", "message": f"no report of {begun.name} was taken"})
+            return Result({"ok": False, "error_code": "UNKNOWN", "message": f"no report of {skill} was taken"})
