@@ -86,6 +86,18 @@ async def test_a_task_is_run_to_its_end(mcp, model, do):
     assert view["report"]["objects"][0]["completed"]
 
 
+@pytest.mark.parametrize(("chosen", "timeout_s"), [({}, 7200.0), ({"timeout_s": 60}, 60.0)])
+async def test_a_task_has_the_deployment_s_time_unless_a_caller_names_one(start, chosen, timeout_s):
+    async with start(task_timeout_s=7200.0) as client:
+        async with connected(client, mode=MODES[0]) as mcp:
+            tasks = [(await call(mcp, "run_task", **SENTENCE, **chosen))["task_id"]]
+        tasks.append(await client.submit("put the red coke can on the sofa table", **chosen))
+        arguments = {"object_name": "red coke can"}
+        answer = await client.http.post("/skills/pick", json=arguments, params={"robot": "summit", **chosen})
+        tasks.append(answer.json()["task"]["task_id"])
+        assert [(await client.status(task)).task.timeout_s for task in tasks] == [timeout_s] * 3
+
+
 @in_both
 async def test_who_waits_hears_the_steps(mcp, model, do, monkeypatch):
     monkeypatch.setattr(following, "STILL_S", 1e9)

@@ -75,7 +75,7 @@ def _means(played: Sequence[Played]) -> dict[str, float]:
 
     sizes = [float(size) for one in own for size in one.prompt_sizes or []]
     return {
-        "model_calls": mean("model_turns"),
+        "turns": mean("model_turns"),
         "tool_calls": mean("tool_calls"),
         "tokens_in": sum(one.tokens_in for one in own) / max(1, len(own)),
         "tokens_out": mean("completion_tokens"),

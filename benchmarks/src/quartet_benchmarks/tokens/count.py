@@ -41,5 +41,16 @@ def count_request(body: dict[str, Any], tokens: Tokenizer) -> dict[str, int]:
     return found
 
 
+def picture_bytes(body: dict[str, Any]) -> int:
+    """Return the bytes that images take in a request."""
+    return sum(
+        len(part["image_url"]["url"])
+        for message in body["messages"]
+        if isinstance(message.get("content"), list)
+        for part in message["content"]
+        if part.get("type") == "image_url"
+    )
+
+
 def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else ""

@@ -1,5 +1,6 @@
 """Runs the main job, keeps every request to the model, and counts their tokens."""
 
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from quartet_benchmarks.harness.prices import counts_as, tokenizer
 from quartet_benchmarks.main_job import MAIN_JOB, run_main_job
 from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult
 from quartet_benchmarks.serving import served
-from quartet_benchmarks.tokens.count import IMAGE_TOKENS, PARTS, count_request
+from quartet_benchmarks.tokens.count import IMAGE_TOKENS, PARTS, count_request, picture_bytes
 from quartet_deployment import Stack, StackOptions, state_folder
 from quartet_scripted_model import AGENTS, Settings, agent_of, create_app
 
@@ -52,7 +53,14 @@ def _requests_of_a_job(folder: Path, seed: int) -> list[Body]:
             state_dir=folder,
             fresh=True,
             use_dotenv=False,
-            env_of={"gateway": {"QUARTET_SCRIPTED_MODEL_URL": url}},
+            # As a model of one's own server, which is said to read images.
+            env_of={
+                "gateway": {
+                    "QUARTET_MODEL": "hosted_vllm/scripted",
+                    "QUARTET_MODEL_API_BASE": f"{url}/v1",
+                    "QUARTET_MODEL_TAKES_IMAGES": "true",
+                }
+            },
             without=frozenset({"scripted_model"}),
             start_timeout_s=START_TIMEOUT_S,
         )
@@ -75,21 +83,25 @@ def summary(bodies: list[Body], model: str, seed: int) -> BenchResult:
     rows = [_row(agent, sums[agent]) for agent in sums if sums[agent]["calls"]]
     whole = {part: sum(one[part] for one in sums.values()) for part in (*PARTS, "calls")}
     rows.append(_row("all", whole))
-    total = sum(whole[part] for part in PARTS)
+    total = sum(whole[part] for part in PARTS if part != "images")
+    pictures = sum(map(picture_bytes, bodies))
     return BenchResult(
         "tokens",
         {"seed": seed, "counted": counts_as(model), "model": "scripted"},
         {
-            "input_tokens": total,
-            "model_calls": whole["calls"],
-            "input_tokens_per_call": total / max(1, whole["calls"]),
+            "turns_multi": whole["calls"],
+            "tokens_in_multi": total,
+            "tokens_in_per_turn": total / max(1, whole["calls"]),
+            "picture_bytes_multi": pictures,
+            "picture_share": pictures / max(1, sum(len(json.dumps(body)) for body in bodies)),
             **{f"{part}_tokens": whole[part] for part in PARTS},
         },
         rows,
         details,
         [
             f"Tokens of all requests of one run of: {MAIN_JOB}. Counted offline {counts_as(model)}; "
-            f"an image counts as {IMAGE_TOKENS}. The scripted model takes no images, one that does gets them besides. "
+            f"an image counts as {IMAGE_TOKENS}, which tokens_in_multi leaves out. picture_bytes, picture_share: what "
+            "images take of all bytes sent, for a model that reads images. "
             "schemas: of the tools. prompt, facts: the system message. history: what the model said and called before. "
             "results: of its calls. A provider's prompt cache makes repeated parts cheaper, not fewer.",
         ],

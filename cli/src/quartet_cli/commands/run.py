@@ -41,7 +41,7 @@ def run(
             "programs, sa, ma or malmm.",
         ),
     ] = None,
-    timeout_s: TimeoutS = 1800.0,
+    timeout_s: TimeoutS = None,
     detach: Annotated[bool, typer.Option("--detach", help="Print the task's id and return; the task goes on.")] = False,
     key: Annotated[
         str | None,

@@ -119,7 +119,8 @@ def skill_report(skill: Skill) -> ReportTool:
     """Return the tool report_<skill>_result of a sub-agent."""
     return ReportTool(
         name=f"report_{skill}_result",
-        description="Ends your work with its result. Call it alone, after you have seen all other results.",
+        description="End your work with its result. Call it alone, after you have seen all other results. success is "
+        "true exactly when error_code is NONE.",
         model=REPORTS[skill],
         check=_success_is_code_none,
     )
@@ -129,7 +130,7 @@ def task_report(check: Check = lambda _report: None) -> ReportTool:
     """Return the tool report_task_result of the orchestrator, with a further `check` of what fits its schema."""
     return ReportTool(
         name="report_task_result",
-        description="Ends the task with its result. Call it alone, after you have seen all other results.",
+        description="End the task with its result. Call it alone, after you have seen all other results.",
         model=TaskReport,
         check=lambda report: _objects_fit_success(report) or check(report),
     )

@@ -5,7 +5,7 @@ Journal and checks have the whole result. Failures are shown whole, and so are r
 
 from typing import Any, cast
 
-_SKILL = frozenset({"tool_calls_used"})
+_SKILL = frozenset({"ok", "tool_calls_used", "checks"})
 _ARM = frozenset(
     {
         "moveit_error_code",
@@ -18,8 +18,20 @@ _ARM = frozenset(
         "duration_s",
     }
 )
-_GRIPPER = frozenset({"stalled", "reached_goal", "released", "grasped"})
-_SEEN = frozenset({"box_xyxy", "position_map", "near_point_base", "bearing_rad", "visible"})
+_GRIPPER = frozenset({"stalled", "reached_goal", "released", "grasped", "width_m", "effort_n"})
+_SEEN = frozenset(
+    {
+        "box_xyxy",
+        "position_base",
+        "position_base_sd",
+        "position_map",
+        "position_map_sd",
+        "near_point_base",
+        "bearing_rad",
+        "size_m",
+        "visible",
+    }
+)
 UNREAD: dict[str, frozenset[str]] = {
     "approach": _SKILL,
     "pick": _SKILL,
@@ -29,22 +41,33 @@ UNREAD: dict[str, frozenset[str]] = {
     "moveit__open_gripper": _GRIPPER,
     "moveit__close_gripper": _GRIPPER,
     "moveit__get_grasp_state": _GRIPPER,
-    "nav2__navigate_to_pose": frozenset({"nav2_error_code", "nav2_error", "distance_remaining_m", "duration_s"}),
-    "nav2__get_robot_pose": frozenset(),
+    "nav2__navigate_to_pose": frozenset(
+        {"pose", "nav2_error_code", "nav2_error", "distance_remaining_m", "duration_s"}
+    ),
+    "perception__look": frozenset({"cameras"}),
     "perception__detect_objects": _SEEN,
-    "perception__segment_objects": _SEEN | {"description"},
     "perception__get_topdown_grasp_pose": frozenset(
         {
             "bounding_box",
+            "camera",
             "centroid_base",
             "centroid_camera",
             "grasp_width_m",
             "gripper_offset_m",
+            "needed_room_m",
             "num_points",
+            "object_id",
+            "object_name",
             "oriented",
+            "position_sd_m",
+            "room_m",
+            "width_sd_m",
+            "yaw_sd_rad",
         }
     ),
-    "perception__get_topdown_placing_pose": frozenset({"surface_centroid", "surface_height_m", "target_name"}),
+    "perception__get_topdown_placing_pose": frozenset(
+        {"camera", "drop_point", "mode", "object_id", "surface_centroid", "surface_height_m", "target_name"}
+    ),
 }
 """By tool: the fields of its result, at any depth, that no prompt speaks of."""
 DECIMALS = 3

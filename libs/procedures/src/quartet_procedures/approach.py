@@ -25,7 +25,7 @@ def approach(request: dict[str, Any], facts: dict[str, Any]) -> Procedure:
     stand = area["parking"][0] if parks and area.get("parking") else (place or {}).get("approach") or area["entry"]
     arm = Arm(str(facts["arm"]["transit_state"]), failed=ApproachCode.NAV_PLAN_FAILED, out_of_reach="")
     nothing_to_see = parks or is_floor(target) or _is(area, target) or request["next_action"] == "look"
-    look = [Call(LOOK, {"camera": "both"})] + ([] if nothing_to_see else [_detect(request)])
+    look = [Call(LOOK, {"camera": "front"})] + ([] if nothing_to_see else [_detect(request)])
 
     # The grant of an approach does not cover clear_planning_scene.
     results = yield from carry_out(arm.to_transit, _drive(stand, name), *look, clears_scene=False)

@@ -44,7 +44,8 @@ class RunTask(Arguments):
 
     def submission(self) -> TaskSubmission:
         """Return the submission. Raises pydantic.ValidationError when it is not a valid one."""
-        return TaskSubmission(sentence=self.sentence, robot=self.robot, timeout_s=self.timeout_s)
+        chosen = self.model_dump(include={"sentence", "robot", "timeout_s"}, exclude_unset=True)
+        return TaskSubmission.model_validate(chosen)
 
 
 class TaskStatusOf(Arguments):
