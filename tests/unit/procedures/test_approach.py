@@ -17,7 +17,7 @@ def test_main_case_is_one_turn(run_approach, robot):
     assert [given for _, given in robot.calls] == [
         {"target_type": "named_state", "target": {"state_name": "folded"}},
         ENTRY,
-        {"camera": "both"},
+        {"camera": "front"},
         {"names": ["red can"], "camera": "both"},
     ]
     assert (played.report["success"], played.report["error_code"]) == (True, "NONE")
