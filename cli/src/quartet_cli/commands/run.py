@@ -105,7 +105,9 @@ def pick(
 def place(
     target_location: Annotated[str, typer.Argument(help="Name of a surface or container, or 'floor'.")],
     object_name: Annotated[str, OBJECT],
-    object_height_m: Annotated[float, typer.Argument(help="Height of the held object in metres, as pick reports it.")],
+    object_height_m: Annotated[
+        float | None, typer.Argument(help="Height of the held object in metres, if the robot does not know it.")
+    ] = None,
     robot: Robot = None,
     verbose: Verbose = False,
     json: Json = False,
