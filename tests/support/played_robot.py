@@ -30,7 +30,7 @@ def pose(z: float) -> dict[str, Any]:
     return {"frame_id": "base_footprint", "position": [0.6, 0.0, z], "orientation": [1.0, 0.0, 0.0, 0.0]}
 
 
-GRASP = {"pre_grasp_pose": pose(0.5), "grasp_pose": pose(0.3), "lift_pose": pose(0.6), "object_height_m": 0.123}
+GRASP = {"pre_grasp_pose": pose(0.5), "grasp_pose": pose(0.3), "lift_pose": pose(0.6)}
 DROP = {"pre_place_pose": pose(0.7), "place_pose": pose(0.5)}
 
 

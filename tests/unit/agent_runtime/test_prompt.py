@@ -68,7 +68,7 @@ def test_an_approach_to_what_is_not_there_is_told_of_all():
 @pytest.mark.parametrize("agent", AGENTS[1:], ids=lambda agent: agent.skill.value)
 def test_pick_and_place_get_only_the_transit_state(agent):
     """Everything else is in the results of their tools."""
-    assert facts_for(agent, "home") == {"arm": {"transit_state": "transit"}}
+    assert facts_for(agent, "home") == {"arm": {"transit_state": "look_forward"}}
 
 
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.skill.value)

@@ -17,6 +17,7 @@ from quartet_contracts import (
     ARGUMENTS,
     MODEL_SKILLS,
     MODEL_TOOLS,
+    NOT_RUN,
     REPORTS,
     RESULTS,
     ApproachCode,
@@ -91,6 +92,7 @@ def test_a_prompt_names_what_there_is(skill: Skill, tools: dict[str, Any]) -> No
         *EVERYWHERE,
         f"report_{skill}_result",
         "state_name",
+        NOT_RUN,
     }
     assert named - known == set()
 

@@ -61,6 +61,7 @@ DONE = {
     **PARTS,
     "reachable": True,
     "object_height_m": 0.1,
+    "object_size_m": [0.1, 0.1, 0.1],
     "held_object_height_m": 0.1,
     "object_id": ID,
     "status": "SUCCESS",
@@ -71,8 +72,11 @@ DONE = {
 STATES = ("HOLDING", "EMPTY", "UNKNOWN")
 AREAS = ("kitchen", "living room")
 USED = {
-    Skill.APPROACH: {"nav2__navigate_to_pose.yaw", "perception__detect_objects.object_ids", "perception__look.camera"},
-    Skill.PICK: {"moveit__plan_and_execute.lower_by_m", "report_pick_result.held_object"},
+    Skill.APPROACH: {
+        *("nav2__navigate_to_pose.yaw", "perception__detect_objects.object_ids", "perception__look.camera"),
+        "report_approach_result.checks",
+    },
+    Skill.PICK: {"moveit__plan_and_execute.lower_by_m", "moveit__close_gripper.object_size_m"},
     Skill.PLACE: {"moveit__plan_cartesian_path.min_fraction", "perception__get_topdown_placing_pose.held_id"},
     "orchestrator": {"approach.stand", "place.target_id", "ask_person.choices", "report_task_result.objects"},
 }

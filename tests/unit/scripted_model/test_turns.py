@@ -108,12 +108,12 @@ def test_call_that_was_not_run_is_no_result_of_a_call_that_is_made(agent):
 
 
 def test_rejected_report_is_made_again_in_its_shortest_form(agent):
-    talk = agent("pick", REQUESTS["pick"], FACTS)
+    talk = agent("approach", REQUESTS["approach"], FACTS)
     _, report = run(talk, Robot())
-    assert report.arguments["held_object_height_m"] == 0.123
-    talk.add(report, {"ok": False, "error_code": "INVALID_REPORT", "message": "held_object_height_m: too tall"})
+    assert len(report.arguments["checks"]) == 2
+    talk.add(report, {"ok": False, "error_code": "INVALID_REPORT", "message": "checks: too many"})
     again = talk.next()
-    assert again.name == "report_pick_result"
+    assert again.name == "report_approach_result"
     assert again.arguments == {key: report.arguments[key] for key in ("success", "error_code", "reason")}
     talk.add(again, OK)
     assert isinstance(talk.next(), Text)
