@@ -29,14 +29,8 @@ from quartet_contracts import (
 )
 from quartet_contracts.skills import Withdrawn
 from quartet_contracts.tools import moveit, nav2, perception, results
-<<<<<<< HEAD
 from quartet_orchestrator.tasks.briefs import KINDS, facts_for, orchestrator_facts
 from quartet_orchestrator.tasks.tools import UNREAD as HIDDEN
-from quartet_pick.agent import facts as pick_facts
-from quartet_place.agent import facts as place_facts
-=======
-from quartet_orchestrator.tasks.briefs import orchestrator_facts
->>>>>>> w-tests
 from quartet_site import RobotFile, SiteFile, load_robot, load_site
 
 ROOT = Path(__file__).parents[3]
@@ -107,14 +101,6 @@ def test_a_prompt_names_what_there_is(skill: Skill, tools: dict[str, Any]) -> No
 
 @pytest.mark.parametrize("tool", UNREAD)
 def test_no_prompt_speaks_of_a_field_that_its_model_is_not_shown(tool: str, tools: dict[str, Any]) -> None:
-<<<<<<< HEAD
-    agents = [skill for skill in MODEL_SKILLS if tool in MODEL_TOOLS[skill]] or ["orchestrator"]
-    result = RESULTS[Skill(tool)] if agents == ["orchestrator"] else tools[tool].result
-    assert UNREAD[tool] - EVERYWHERE <= fields_of(result), "a field that the result does not have"
-    for agent in agents:
-        prompt = (ROOT / "services" / agent / "src" / f"quartet_{agent}" / "prompt.md").read_text()
-        assert UNREAD[tool] & words(prompt) == set()
-=======
     """An argument may have the name of such a field."""
     if tool in MODEL_SKILLS:
         assert UNREAD[tool] <= fields_of(*RESULTS.values()) | EVERYWHERE, "a field that no result has"
@@ -129,7 +115,6 @@ def test_no_prompt_speaks_of_a_field_that_its_model_is_not_shown(tool: str, tool
             *(inspect.signature(tools[name]).parameters for name in MODEL_TOOLS[skill])
         )
         assert UNREAD[tool] & words(AGENTS[skill].prompt) - given == set()
->>>>>>> w-tests
 
 
 @pytest.mark.parametrize("skill", MODEL_SKILLS)
