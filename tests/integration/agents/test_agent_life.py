@@ -80,7 +80,7 @@ async def test_a_request_is_served_and_its_trace_is_kept(desk, studio, redis_url
     assert result.error_code == "NONE", result
     assert result.state is State.SUCCEEDED
     assert result.tool_calls_used > 5
-    assert result.usage.turns >= 4
+    assert result.usage.turns == 2, "all calls are one turn, and the report is another"
     assert result.usage.prompt_tokens > 0
     kinds = await desk.kinds(request)
     # Before the model is asked, the agent itself looks whether the arm is tucked.

@@ -50,7 +50,8 @@ async def test_pick_attach_timeout_when_the_fingers_close_on_nothing(studio):
     home = studio.truth()["objects"]["red coke can"]["position"]
     studio.when("moveit__close_gripper", lambda: studio.hide("red coke can"))
     studio.when(
-        "perception__segment_objects", lambda: studio.post("/place", object="red coke can", x=home[0], y=home[1], z=0.9)
+        "perception__get_topdown_grasp_pose",
+        lambda: studio.post("/place", object="red coke can", x=home[0], y=home[1], z=0.9),
     )
     result = await studio.pick("red coke can")
     assert result.error_code == "PICK_ATTACH_TIMEOUT", studio.memory.story()
