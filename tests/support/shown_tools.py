@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 SITE = ROOT / "deploy" / "sites" / "home"
 FILE = ROOT / "services" / "gateway" / "src" / "quartet_gateway" / "agent_tools.json"
 """The copy from which `quartet doctor --models` sends them. To renew it: python tests/support/shown_tools.py"""
+SENTENCE = "put the red coke can on the wooden coffee table"
 SERVERS = ("quartet_nav2", "quartet_moveit", "quartet_perception.server", "quartet_ros")
 REQUEST = {
     "target_area": "kitchen",
@@ -91,7 +92,7 @@ def _of_skill(skill: Skill, listed: dict[str, ToolSpec]) -> list[Tool]:
 
 async def _of_orchestrator(architecture: Architecture, form: ResultForm, listed: dict[str, ToolSpec]) -> list[Tool]:
     setup = RobotSetup(load_robot(SITE / "robot.yaml"), load_site(SITE / "site.yaml"))
-    prompt = make_briefs({"summit": setup}, architecture, form)["summit"].system_prompt
+    prompt = make_briefs({"summit": setup}, architecture, form)["summit"].system_prompt(SENTENCE)
     parameters = inspect.signature(TaskTools).parameters.values()
     tools = TaskTools(*[MagicMock() for one in parameters if one.default is one.empty])
     specs = await tools.build().list()

@@ -125,6 +125,21 @@ async def test_only_the_links_that_may_touch_it_may_touch_what_is_attached(movei
         await moveit.call("detach_object", object_id="crate")
 
 
+async def test_a_place_lets_nothing_fall_from_where_the_arm_came_clear_of_everything(moveit, sim):
+    sim.post("/grasp", object="red coke can")
+    await moveit.call("close_gripper", object_size_m=CAN_M)
+    above = {"position": [0.6, 0.0, 0.5], "orientation": DOWN}
+    assert (await moveit.call("plan_and_execute", target=above))["ok"]
+    moveit.grant["sub"] = "place"
+    assert "plan_cartesian_path" in await moveit.refused("open_gripper", "WOULD_DROP")
+    assert (await moveit.call("get_grasp_state"))["state"] == "HOLDING"
+    assert (await moveit.call("plan_cartesian_path", position=[0.6, 0.0, 0.4]))["ok"]
+    assert (await moveit.call("open_gripper"))["state"] == "EMPTY"
+    # An empty hand may open anywhere.
+    assert (await moveit.call("plan_and_execute", target=above))["ok"]
+    assert (await moveit.call("open_gripper"))["ok"]
+
+
 async def test_what_somebody_else_attached_is_left_alone(moveit, sim):
     await moveit.call("add_collision_box", object_id="my can", position=[0.6, 0, 0.5], dimensions=CAN_M)
     await moveit.call("attach_object", object_id="my can")

@@ -2,6 +2,8 @@
 
 import base64
 
+import pytest
+
 from quartet_agent_runtime._conversation import Conversation
 from quartet_agent_runtime._model import ModelAnswer, ToolCall
 from quartet_agent_runtime._tools import CallResult, Image, ToolOutcome, failure
@@ -41,7 +43,7 @@ def test_of_a_success_it_reads_numbers_to_the_millimetre_and_milliradian():
 
 def test_of_a_skill_it_reads_the_code_also_when_it_is_none():
     done = {"ok": True, "success": True, "error_code": "NONE", "tool_calls_used": 9}
-    assert read("pick", ToolOutcome(done)) == '{"ok":true,"success":true,"error_code":"NONE"}'
+    assert read("pick", ToolOutcome(done)) == '{"success":true,"error_code":"NONE"}'
 
 
 def test_of_a_failure_it_reads_everything():
@@ -78,3 +80,19 @@ def test_a_model_is_shown_the_images_of_the_last_turn_that_had_any():
     assert turn("front", "arm") == ["front", "arm"]
     assert turn() == ["front", "arm"]
     assert turn("later") == ["later"]
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_equal_image_of_an_earlier_turn_is_not_shown_again(moved):
+    """Equal images have one reference, and a camera that stands still may return the same image twice."""
+    talk = Conversation("system", "user")
+    for number in ("1", "2"):
+        call, outcome = ToolCall(number, "look", {}), ToolOutcome({"ok": True}, [Image(b"jpeg")])
+        talk.add_answer(ModelAnswer(calls=[call], takes_images=True))
+        if moved:
+            talk.forget_images()
+        talk.add_result(call, outcome)
+        talk.keep_images(call, CallResult(outcome, ["the digest"]))
+        talk.end_turn()
+    shown = [index for index, message in enumerate(talk.messages()) if isinstance(message["content"], list)]
+    assert shown == [len(talk.messages()) - 1]

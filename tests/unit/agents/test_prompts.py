@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+import quartet_approach
+import quartet_pick
+import quartet_place
 from quartet_agent_runtime._shown_result import UNREAD
-from quartet_approach.agent import facts as approach_facts
 from quartet_contracts import (
     ARGUMENTS,
     MODEL_SKILLS,
     MODEL_TOOLS,
+    NOT_RUN,
     REPORTS,
     RESULTS,
     ApproachCode,
@@ -28,13 +31,11 @@ from quartet_contracts.skills import Withdrawn
 from quartet_contracts.tools import moveit, nav2, perception, results
 from quartet_orchestrator.tasks.briefs import KINDS, facts_for, orchestrator_facts
 from quartet_orchestrator.tasks.tools import UNREAD as HIDDEN
-from quartet_pick.agent import facts as pick_facts
-from quartet_place.agent import facts as place_facts
 from quartet_site import RobotFile, SiteFile, load_robot, load_site
 
 ROOT = Path(__file__).parents[3]
 SITE = ROOT / "deploy" / "sites" / "home"
-FACTS = {Skill.APPROACH: approach_facts, Skill.PICK: pick_facts, Skill.PLACE: place_facts}
+AGENTS = {agent.skill: agent for agent in (one.definition() for one in (quartet_approach, quartet_pick, quartet_place))}
 CODES = {Skill.APPROACH: ApproachCode, Skill.PICK: PickCode, Skill.PLACE: PlaceCode}
 EVERYWHERE = {"ok", "error_code", "message", "text_is"}
 """Fields of every tool result; the last marks texts of others."""
@@ -79,8 +80,7 @@ def all_codes() -> set[str]:
 def test_a_prompt_names_what_there_is(skill: Skill, tools: dict[str, Any]) -> None:
     robot: RobotFile = load_robot(SITE / "robot.yaml")
     site: SiteFile = load_site(SITE / "site.yaml")
-    prompt = (ROOT / "services" / skill / "src" / f"quartet_{skill}" / "prompt.md").read_text()
-    named = words(prompt)
+    named = words(AGENTS[skill].prompt)
     offered = {name: tools[name] for name in MODEL_TOOLS[skill]}
     assert {name for name in named if "__" in name} <= set(offered)
     arguments = {name for one in offered.values() for name in inspect.signature(one).parameters}
@@ -88,31 +88,39 @@ def test_a_prompt_names_what_there_is(skill: Skill, tools: dict[str, Any]) -> No
         *offered,
         *arguments,
         *fields_of(*(one.result for one in offered.values()), ARGUMENTS[skill], REPORTS[skill]),
-        *fields(FACTS[skill](robot, site, ARGUMENTS[skill].model_validate(ASKED[skill]))),
+        *fields(AGENTS[skill].facts(robot, site, ARGUMENTS[skill].model_validate(ASKED[skill]))),
         *map(str, CODES[skill]),
         *all_codes(),
         *EVERYWHERE,
         f"report_{skill}_result",
         "state_name",
+        NOT_RUN,
     }
     assert named - known == set()
 
 
 @pytest.mark.parametrize("tool", UNREAD)
 def test_no_prompt_speaks_of_a_field_that_its_model_is_not_shown(tool: str, tools: dict[str, Any]) -> None:
-    agents = [skill for skill in MODEL_SKILLS if tool in MODEL_TOOLS[skill]] or ["orchestrator"]
-    result = RESULTS[Skill(tool)] if agents == ["orchestrator"] else tools[tool].result
-    assert UNREAD[tool] - EVERYWHERE <= fields_of(result), "a field that the result does not have"
-    for agent in agents:
-        prompt = (ROOT / "services" / agent / "src" / f"quartet_{agent}" / "prompt.md").read_text()
-        assert UNREAD[tool] & words(prompt) == set()
+    """An argument may have the name of such a field."""
+    if tool in MODEL_SKILLS:
+        assert UNREAD[tool] <= fields_of(*RESULTS.values()) | EVERYWHERE, "a field that no result has"
+        prompt = (ROOT / "services/orchestrator/src/quartet_orchestrator/prompt.md").read_text()
+        assert UNREAD[tool] & words(prompt) - EVERYWHERE == set()
+        return
+    assert UNREAD[tool] <= fields_of(tools[tool].result), "a field that the result does not have"
+    agents = [skill for skill in MODEL_SKILLS if tool in MODEL_TOOLS[skill]]
+    assert agents, "a tool that no model has"
+    for skill in agents:
+        given = {*ARGUMENTS[skill].model_fields}.union(
+            *(inspect.signature(tools[name]).parameters for name in MODEL_TOOLS[skill])
+        )
+        assert UNREAD[tool] & words(AGENTS[skill].prompt) - given == set()
 
 
 @pytest.mark.parametrize("skill", MODEL_SKILLS)
 def test_a_prompt_says_when_to_use_each_code(skill: Skill) -> None:
-    prompt = (ROOT / "services" / skill / "src" / f"quartet_{skill}" / "prompt.md").read_text()
-    of_code_alone = {"NONE", "NAV_PLAN_FAILED", "NAV_VERIFY_OVERRIDE"}
-    assert {str(code) for code in CODES[skill]} - words(prompt) - of_code_alone == set()
+    of_code_alone = {"NONE", "NAV_VERIFY_OVERRIDE", "PICK_WRONG_OBJECT"}
+    assert {str(code) for code in CODES[skill]} - words(AGENTS[skill].prompt) - of_code_alone == set()
 
 
 def test_facts_have_aliases_of_what_a_sentence_names_and_the_names_of_all_else() -> None:

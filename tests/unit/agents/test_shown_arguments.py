@@ -18,12 +18,14 @@ from quartet_agent_runtime._report import skill_report, task_report
 from quartet_agent_runtime._shown_tool import shown_tool
 from quartet_agent_runtime._tools import ToolSpec
 from quartet_approach.agent import facts as approach_facts
-from quartet_contracts import ARGUMENTS, MODEL_TOOLS, Skill
+from quartet_contracts import ARGUMENTS, MODEL_TOOLS, NOT_RUN, Skill
 from quartet_orchestrator.tasks.briefs import make_briefs
 from quartet_orchestrator.tasks.tools import TaskTools
 from quartet_pick.agent import facts as pick_facts
 from quartet_place.agent import facts as place_facts
-from quartet_scripted_model import Call, answer
+from quartet_procedures import prompt_parts
+from quartet_scripted_model import Call, Text, answer
+from quartet_scripted_model.turn import calls_of
 from quartet_site import RobotSetup, load_robot, load_site
 
 SITE = Path(__file__).parents[3] / "deploy" / "sites" / "home"
@@ -59,6 +61,7 @@ DONE = {
     **PARTS,
     "reachable": True,
     "object_height_m": 0.1,
+    "object_size_m": [0.1, 0.1, 0.1],
     "held_object_height_m": 0.1,
     "object_id": ID,
     "status": "SUCCESS",
@@ -69,8 +72,11 @@ DONE = {
 STATES = ("HOLDING", "EMPTY", "UNKNOWN")
 AREAS = ("kitchen", "living room")
 USED = {
-    Skill.APPROACH: {"nav2__navigate_to_pose.yaw", "perception__detect_objects.object_ids", "perception__look.camera"},
-    Skill.PICK: {"moveit__plan_and_execute.lower_by_m", "report_pick_result.held_object"},
+    Skill.APPROACH: {
+        *("nav2__navigate_to_pose.yaw", "perception__detect_objects.object_ids", "perception__look.camera"),
+        "report_approach_result.checks",
+    },
+    Skill.PICK: {"moveit__plan_and_execute.lower_by_m", "moveit__close_gripper.object_size_m"},
     Skill.PLACE: {"moveit__plan_cartesian_path.min_fraction", "perception__get_topdown_placing_pose.held_id"},
     "orchestrator": {"approach.stand", "ask_person.choices", "report_task_result.objects"},
 }
@@ -103,16 +109,19 @@ def course(agent: str, prompt: str, user: str, tools: list[dict[str, Any]], seed
     messages: list[dict[str, Any]] = [{"role": "system", "content": prompt}, {"role": "user", "content": user}]
     while len(calls) < 80:
         turn = answer(messages, tools)
-        assert isinstance(turn, Call), turn
-        calls.append(turn)
-        if turn.name.startswith("report_"):
-            return calls
-        function = {"name": turn.name, "arguments": json.dumps(turn.arguments)}
-        told = json.dumps(result(draw, agent))
-        messages += [
-            {"role": "assistant", "content": turn.say, "tool_calls": [{"id": str(len(calls)), "function": function}]},
-            {"role": "tool", "tool_call_id": str(len(calls)), "content": told},
-        ]
+        assert not isinstance(turn, Text), turn
+        failed = False
+        for call in calls_of(turn):
+            calls.append(call)
+            if call.name.startswith("report_"):
+                return calls
+            function = {"name": call.name, "arguments": json.dumps(call.arguments)}
+            told = {"ok": False, "error_code": NOT_RUN} if failed else result(draw, agent)
+            failed = not told["ok"]
+            messages += [
+                {"role": "assistant", "tool_calls": [{"id": str(len(calls)), "function": function}]},
+                {"role": "tool", "tool_call_id": str(len(calls)), "content": json.dumps(told)},
+            ]
     return calls
 
 
@@ -155,7 +164,7 @@ def test_a_sub_agent_is_shown_what_the_scripted_model_sets(skill: Skill, tools: 
     for request in REQUESTS[skill]:
         arguments = ARGUMENTS[skill].model_validate(request)
         facts = FACTS[skill](load_robot(SITE / "robot.yaml"), load_site(SITE / "site.yaml"), arguments)
-        prompt = render_prompt(load_prompt(f"quartet_{skill}"), facts)
+        prompt = render_prompt(load_prompt(f"quartet_{skill}", **prompt_parts()), facts)
         used |= arguments_used(skill, prompt, specs, [f"```json\n{json.dumps(request)}\n```"])
     assert used >= USED[skill]
 

@@ -300,7 +300,7 @@ class Api:
 class Deployment:
     """A stack that starts in every world but `cellar`."""
 
-    models: dict[str, str] = {}
+    model_names = ("scripted",)
     site_dir = ROOT / "deploy" / "sites" / "home"
     scoring_url = "http://127.0.0.1:9"
 

@@ -51,9 +51,11 @@ def test_the_table_adds_up_to_all_requests():
     rows = {row["agent"]: row for row in result.rows}
     assert list(rows) == ["orchestrator", "pick", "other", "all"]
     assert rows["pick"]["calls"] == 2
-    assert result.metrics["model_calls"] == 4
-    assert result.metrics["input_tokens"] == sum(row["total"] for row in result.rows) / 2
-    assert result.metrics["input_tokens"] == sum(result.metrics[f"{part}_tokens"] for part in PARTS)
+    assert result.metrics["turns_multi"] == 4
+    of_text = result.metrics["tokens_in_multi"]
+    assert result.metrics["tokens_in_per_turn"] == of_text / 4
+    assert of_text + result.metrics["images_tokens"] == sum(row["total"] for row in result.rows) / 2
+    assert of_text == sum(result.metrics[f"{part}_tokens"] for part in PARTS if part != "images")
     assert [one["agent"] for one in result.details] == ["pick", "pick", "orchestrator", "other"]
 
 

@@ -8,12 +8,12 @@ CAN, TABLE, HELD = "obj_00000000000a", "obj_00000000000b", "obj_00000000000c"
 FACTS = {
     "areas": [{"name": "kitchen", "aliases": [], "entry": {"x": 1.0, "y": 2.0, "yaw": 0.5}, "landmarks": []}],
     "places": [{"name": "counter", "aliases": [], "area": "kitchen", "kind": "surface", "approach": None}],
-    "arm": {"group": "arm", "transit_state": "folded"},
+    "arm": {"transit_state": "folded"},
 }
 POSE = {"frame_id": "base_footprint", "position": [0.6, 0.0, 0.5], "orientation": [1.0, 0.0, 0.0, 0.0]}
 POSES = dict.fromkeys(("pre_grasp_pose", "grasp_pose", "lift_pose", "pre_place_pose", "place_pose"), POSE)
 FORGOTTEN = {"ok": False, "error_code": "UNKNOWN_OBJECT_ID", "message": "forgotten"}
-DETECT, SEGMENT = "perception__detect_objects", "perception__segment_objects"
+DETECT = "perception__detect_objects"
 GRASP, PLACING = "perception__get_topdown_grasp_pose", "perception__get_topdown_placing_pose"
 
 
@@ -31,12 +31,12 @@ class Robot:
             return FORGOTTEN
         self.held = {"moveit__close_gripper": True, "moveit__open_gripper": False}.get(name, self.held)
         extra = {
-            "nav2__get_robot_pose": {"area": "kitchen"},
+            "perception__look": {"area": "kitchen"},
             DETECT: {"detections": [{"label": "can"}]},
-            SEGMENT: {"status": "SUCCESS", "outputs": [{"label": "can"}]},
             GRASP: {**POSES, "reachable": True, "object_height_m": 0.1},
             PLACING: {**POSES, "reachable": True},
             "moveit__get_grasp_state": {"state": "HOLDING" if self.held else "EMPTY"},
+            "moveit__close_gripper": {"state": "HOLDING"},
         }.get(name, {})
         return {"ok": True, "error_code": "NONE", "message": "", **extra}
 
@@ -66,18 +66,16 @@ def asked(talk):
 
 BY_ID = {
     "approach": {DETECT: [{"object_ids": [CAN]}]},
-    "pick": {SEGMENT: [{"object_id": CAN}], GRASP: [{"object_id": CAN}]},
+    "pick": {GRASP: [{"object_id": CAN}]},
     "place": {
-        SEGMENT: [{"object_id": TABLE}],
         PLACING: [{"target_id": TABLE, "held_object": "can", "held_id": HELD}],
         DETECT: [{"object_ids": [HELD]}],
     },
 }
 BY_NAME = {
     "approach": {DETECT: {"names": ["can"]}},
-    "pick": {SEGMENT: {"prompt": "can"}, GRASP: {"object_name": "can"}},
+    "pick": {GRASP: {"object_name": "can"}},
     "place": {
-        SEGMENT: {"prompt": "counter"},
         PLACING: {"object_name": "counter", "held_object": "can"},
         DETECT: {"names": ["can"]},
     },

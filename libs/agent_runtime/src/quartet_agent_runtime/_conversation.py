@@ -15,7 +15,7 @@ REMINDER = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Picture:
     """Images that a tool returned: a message of their own, since OpenAI's tool messages carry text only."""
 

@@ -115,11 +115,12 @@ def moves(tool: str) -> bool:
     return tool in {MOVE, STRAIGHT, OPEN, CLOSE, DRIVE}
 
 
-def carry_out(*calls: Call) -> Turns[list[Result]]:
+def carry_out(*calls: Call, clears_scene: bool = True) -> Turns[list[Result]]:
     """Make the calls in one turn; after a failure that may pass, repeat the failed one and go on with the rest.
 
-    Return one result per call, up to and including the first that failed for good. Raises GaveUpError(UNKNOWN) after a
-    code in FINAL, and after a motion whose outcome is not known (TIMEOUT).
+    `clears_scene`: the planning scene may be cleared first. Return one result per call, up to and including the first
+    that failed for good. Raises GaveUpError(UNKNOWN) after a code in FINAL, and after a motion whose outcome is not
+    known (TIMEOUT).
     """
     done: list[Result] = []
     todo, repeated = list(calls), False
@@ -137,7 +138,7 @@ def carry_out(*calls: Call) -> Turns[list[Result]]:
             todo[0] = replace(call, arguments=call.by_name, by_name=None)
         elif not repeated and _may_pass(call, failed.code):
             repeated = True
-            if failed.code in SCENE_MAY_BE_WRONG:
+            if clears_scene and failed.code in SCENE_MAY_BE_WRONG:
                 cleared = yield (Call(CLEAR_SCENE),)
                 _end_if_final(Call(CLEAR_SCENE), cleared[0])
         else:

@@ -27,13 +27,14 @@ def approach(request: dict[str, Any], facts: dict[str, Any]) -> Procedure:
     nothing_to_see = parks or is_floor(target) or _is(area, target) or request["next_action"] == "look"
     look = [Call(LOOK, {"camera": "front"})] + ([] if nothing_to_see else [_detect(request)])
 
-    results = yield from carry_out(arm.to_transit, _drive(stand, name), *look)
+    # The grant of an approach does not cover clear_planning_scene.
+    results = yield from carry_out(arm.to_transit, _drive(stand, name), *look, clears_scene=False)
     if len(results) == 1 and not results[0].ok:
         raise GaveUpError(ApproachCode.NAV_PLAN_FAILED, f"the arm could not be tucked: {why(results[0])}")
     results = results[1:]
     again = _drive(stand if parks else area["entry"], name)
     if len(results) == 1 and not results[0].ok:
-        yield (Call(CLEAR_COSTMAPS),)
+        yield from carry_out(Call(CLEAR_COSTMAPS))
         results = yield from carry_out(again, *look)
     elif results[1].ok and results[1].get("area") != name:
         results = yield from carry_out(again, *look)

@@ -74,8 +74,8 @@ class ObjectTracker:
         if found is None:
             raise UnknownObjectIdError(
                 f"object_id {object_id!r} is unknown: this robot has not seen it in this task, or the server "
-                "restarted; valid are the object_ids of this task's own results. Go on with the name, or call "
-                "detect_objects again"
+                "restarted; valid are the object_ids of this task's own results. Go on with the name, or look "
+                "for it again"
             )
         if found.mistaken:
             raise UnknownObjectIdError(

@@ -116,13 +116,14 @@ async def _named_report(check: RequestContext, report: PickReport, name: str) ->
 
     Only then can the orchestrator say what is put aside, and the drop be confirmed.
     """
-    claimed = name if normalise(report.held_object or "") == normalise(name) else None
     grasp = await check.call(GripperResult, "moveit__get_grasp_state")
-    # The model has seen only the part below the fingers.
-    height = _height(grasp.object_height_m, check.site.object(claimed or ""))
-    report = report.model_copy(update={"held_object": claimed, "held_object_height_m": height})
+    report = report.model_copy(update={"held_object": None, "held_object_height_m": None})
     if not _holds(check, grasp):
         return report
+    wanted = name if _in_hand(await check.detect(name, "arm")) else None
+    # The camera sees only the part below the fingers.
+    height = _height(grasp.object_height_m, check.site.object(wanted or ""))
+    report = report.model_copy(update={"held_object": wanted, "held_object_height_m": height})
     everything = await check.call(DetectResult, "perception__detect_objects", camera="arm")
     known = [(one, thing) for one in everything.detections if (thing := check.site.object(one.label)) is not None]
     seen = clearly_held(one for one, thing in known if _fits_hand(thing, grasp.width_m))

@@ -18,6 +18,8 @@ AGENTS: dict[str, tuple[str, Callable[[Conversation], Policy]]] = {
 }
 """The report tool by which an agent is known, and its policy."""
 
+NOT_MADE = frozenset({"NOT_RUN", "BROKEN_ANSWER"})
+"""Codes of calls that no tool has answered."""
 _DONE = Text("I have reported my result and have nothing to add.")
 
 
@@ -65,7 +67,7 @@ def next_turn(policy: Policy, steps: list[Step]) -> Turn:
             calls = calls_of(turn)
             results: list[Result] = []
             for number, call in enumerate(calls):
-                found = _find(call, steps, at)
+                found = _find(call, steps, at, ran=not results or results[-1].ok)
                 result = None if found is None else steps[found].result
                 if found is None or result is None:
                     return call if isinstance(turn, Call) else calls[number:]
@@ -79,8 +81,12 @@ def next_turn(policy: Policy, steps: list[Step]) -> Turn:
         policy.close()
 
 
-def _find(call: Call, steps: list[Step], start: int) -> int | None:
+def _find(call: Call, steps: list[Step], start: int, *, ran: bool) -> int | None:
+    """Return the index of `call` in `steps`; if it `ran`, since nothing before it failed, not of one in NOT_MADE."""
     for i in range(start, len(steps)):
+        result = steps[i].result
+        if ran and result is not None and result.code in NOT_MADE:
+            continue
         if steps[i].name == call.name and steps[i].arguments == call.arguments:
             return i
     return None

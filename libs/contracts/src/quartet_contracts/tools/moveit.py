@@ -21,6 +21,8 @@ class MoveitCode(StrEnum):
     INVALID_GROUP = "INVALID_GROUP"
     UNKNOWN_STATE = "UNKNOWN_STATE"
     GRIPPER_FAILED = "GRIPPER_FAILED"
+    WOULD_DROP = "WOULD_DROP"
+    """A place would let go of what it holds where its last motion kept clear of everything; nothing was moved."""
     UNKNOWN_OBJECT = "UNKNOWN_OBJECT"
     """The planning scene has no such object."""
     UNKNOWN_OPERATION = "UNKNOWN_OPERATION"
