@@ -44,7 +44,7 @@ FAULTS: dict[str, Fault] = {
 """Faults by their name in the table. Of `one id twice` one call of each pair is made, so that the task goes on and may
 end with any code.
 """
-NOT_CONFIRMED = ("does not confirm", "the sentence names")
+NOT_CONFIRMED = ("does not confirm", "the sentence names", "the rows of your plan")
 """Parts of the summary of a task whose report was not believed."""
 MISREADINGS: dict[str, Fault] = {
     "forgotten object": Fault(Kind.FORGOTTEN_OBJECT, NOT_CONFIRMED, sound=True),

@@ -340,15 +340,14 @@ class TaskRun:
 
     def _fault_of(self, claim: TaskReport) -> str | None:
         """Return why a report is sent back: it forgets an object, or, only once, does not fit plan or drives."""
-        if forgotten := forgotten_objects(claim, self._brief.names, self._task.sentence):
-            return forgotten
-        fault = find_mismatch(claim.objects, self._plan.rows, self._facts) if self._plan.rows else None
-        if fault is None and claim.success and not claim.objects:
-            fault = find_missed_drives(self._facts, self._task.sentence)
-        if fault is None or self._report_rejected:
-            return None
-        self._report_rejected = True
-        return fault
+        misfit = None
+        if not self._report_rejected:
+            misfit = find_mismatch(claim.objects, self._plan.rows, self._facts) if self._plan.rows else None
+            if misfit is None and claim.success and not claim.objects:
+                misfit = find_missed_drives(self._facts, self._task.sentence)
+            self._report_rejected = misfit is not None
+        faults = (forgotten_objects(claim, self._brief.names, self._task.sentence), misfit)
+        return "; ".join(fault for fault in faults if fault) or None
 
     def _model_grant(self) -> str:
         # Anew for each turn, since a task that waits for a person outlives every deadline.
