@@ -8,6 +8,9 @@ UNREACHABLE = "gateway at"
 """Part of the message of an agent that got no readable answer."""
 OVERDUE = "answered 504"
 """End of any fault on a machine that is too slow for the gateway's time limits; the table counts them."""
+SEATS = ("pick", "orchestrator", "approach", "place")
+EVERY = "every"
+"""Seat of a fault that every agent's model has."""
 REPEATED, SPENT, LATE = "repeated", "budget spent", "deadline"
 
 
@@ -19,6 +22,8 @@ class Fault:
     says: tuple[str, ...]
     sound: bool = False
     """Whether its answers are readable, so that the agent may act on them."""
+    seats: tuple[str, ...] = (EVERY,)
+    """Of a habit: agents whose models have it, one in each task."""
 
 
 FAULTS: dict[str, Fault] = {
@@ -53,3 +58,15 @@ MISREADINGS: dict[str, Fault] = {
     "renamed object": Fault(Kind.RENAMED_OBJECT, NOT_CONFIRMED, sound=True),
 }
 """Faults of an orchestrator that reports success of another job than the one it was asked for."""
+HABITS: dict[str, Fault] = {
+    "looks first": Fault(Kind.LOOKS_FIRST, (), sound=True),
+    "own words": Fault(Kind.OWN_WORDS, (), sound=True),
+    "empty arguments": Fault(Kind.EMPTY_ARGUMENTS, (), sound=True),
+    "several calls": Fault(Kind.SEVERAL_CALLS, (), sound=True),
+    "report beside calls": Fault(Kind.REPORTS_BESIDE, (), sound=True),
+    "plans twice": Fault(Kind.PLANS_TWICE, (), sound=True),
+    "prose first": Fault(Kind.PROSE_FIRST, (), sound=True),
+    "prose only": Fault(Kind.PROSE_ONLY, ("without a tool call",)),
+    "early claim": Fault(Kind.CLAIMS_EARLY, NOT_CONFIRMED, sound=True, seats=SEATS),
+}
+"""Habits that last for the whole task. Without texts, only a success that ground truth confirms is right."""

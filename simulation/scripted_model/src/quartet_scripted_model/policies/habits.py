@@ -1,0 +1,127 @@
+"""Habits of real models, played around the policy of an agent."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from quartet_scripted_model.conversation import Conversation
+from quartet_scripted_model.misbehaviour import Kind
+from quartet_scripted_model.turn import Call, Policy, Result, Text, calls_of
+
+READS: dict[str, dict[str, Any]] = {
+    "look": {"camera": "both"},
+    "perception__look": {"camera": "front"},
+    "moveit__get_grasp_state": {},
+}
+"""Tools that move nothing, with their arguments."""
+PROSE = "Sure! I will find the object first, then bring it where it belongs. Shall I start?"
+HEADER, OTHER_HEADER = "| object | pick up at | put down at |", "| object to move | from | destination |"
+PLAN, CALLS, REPORT = range(3)
+"""Where an orchestrator names an object, each time in other words."""
+
+
+@dataclass(frozen=True)
+class Habit:
+    """The habit `kind` of the model in `talk`, whose policy `start` returns from its beginning."""
+
+    kind: Kind
+    talk: Conversation
+    start: Callable[[], Policy]
+
+    def play(self) -> Policy:
+        """Play the policy with the habit."""
+        match self.kind:
+            case Kind.PROSE_ONLY:
+                yield Text(PROSE)
+            case Kind.PROSE_FIRST if not self.talk.spoke:
+                yield Text(PROSE)
+            case Kind.LOOKS_FIRST:
+                yield self._reads()
+            case Kind.CLAIMS_EARLY:
+                yield self._claim()
+            case _:
+                pass
+        policy, number = self.start(), 0
+        done: dict[str, Result] = {}
+        with suppress(StopIteration):
+            turn = next(policy)
+            while True:
+                own = tuple(self._changed(number, call) for call in calls_of(turn))
+                if isinstance(turn, Call) and turn.name in done:
+                    turn = policy.send(done.pop(turn.name))
+                    continue
+                more = self._more(number, own)
+                results: list[Result] = yield (*own, *more)
+                done = {call.name: result for call, result in zip(more, results[len(own) :], strict=True) if result.ok}
+                turn = policy.send(results[0] if isinstance(turn, Call) else results[: len(own)])
+                number += 1
+
+    def _more(self, number: int, calls: tuple[Call, ...]) -> tuple[Call, ...]:
+        """Return further calls of turn `number`, after its own `calls`."""
+        first = calls[0]
+        if first.name.startswith("report_"):
+            return ()
+        if self.kind is Kind.REPORTS_BESIDE and number == 0:
+            return (self._claim(),)
+        if self.kind is not Kind.SEVERAL_CALLS:
+            return ()
+        if first.arguments.get("next_action") == "pick":
+            return (Call("pick", {"object_name": first.arguments["object_name"]}),)
+        return self._reads()
+
+    def _changed(self, number: int, call: Call) -> Call:
+        """Return a call of turn `number` in the way of the model."""
+        match self.kind:
+            case Kind.OWN_WORDS:
+                place = REPORT if call.name.startswith("report_") else CALLS
+                return Call(call.name, self._reworded(call.arguments, place), self._reworded(call.say, PLAN))
+            case Kind.PLANS_TWICE if number in {1, 2} and "approach" in self.talk.tools:
+                plan = calls_of(next(self.start()))[0].say.replace(HEADER, OTHER_HEADER)
+                return replace(call, say=self._reworded(plan, PLAN))
+            case Kind.EMPTY_ARGUMENTS:
+                schema = self.talk.tools[call.name]
+                optional = {
+                    name: "" if '"string"' in json.dumps(one) else None
+                    for name, one in schema.get("properties", {}).items()
+                    if name not in schema.get("required", ())
+                }
+                return replace(call, arguments={**optional, **call.arguments})
+            case _:
+                return call
+
+    def _reads(self) -> tuple[Call, ...]:
+        return tuple(Call(name, arguments) for name, arguments in READS.items() if name in self.talk.tools)
+
+    def _claim(self) -> Call:
+        """Return a report of success, with what the policy would report if every call succeeded."""
+        policy = self.start()
+        turn = next(policy)
+        while not (isinstance(turn, Call) and turn.name.startswith("report_")):
+            good = [Result({"ok": True}) for _ in calls_of(turn)]
+            turn = policy.send(good[0] if isinstance(turn, Call) else good)
+        claim = {**turn.arguments, "success": True, "error_code": "NONE"}
+        return Call(turn.name, self.talk.fit(turn.name, **claim))
+
+    def _reworded(self, value: Any, place: int) -> Any:
+        """Return a text, or the texts in a JSON value, with other names for the objects of Facts."""
+        if isinstance(value, dict):
+            return {key: self._reworded(one, place) for key, one in value.items()}
+        if isinstance(value, list):
+            return [self._reworded(one, place) for one in value]
+        others = self._other_names()
+        if not isinstance(value, str) or not others:
+            return value
+        names = "|".join(re.escape(name) for name in sorted(others, key=len, reverse=True))
+        return re.sub(rf"\b(?:the )?({names})\b", lambda found: others[found[1]][place % len(others[found[1]])], value)
+
+    def _other_names(self) -> dict[str, list[str]]:
+        """Return the aliases of each object and 'the can' for 'red can', without names that several objects have."""
+        objects = self.talk.facts.get("objects", [])
+        names = {one["name"]: [*one.get("aliases", []), f"the {one['name'].split()[-1]}"] for one in objects}
+        uses = Counter(name for one in names.values() for name in one)
+        unique = {name: [one for one in said if uses[one] == 1 and one not in names] for name, said in names.items()}
+        return {name: said for name, said in unique.items() if said}
