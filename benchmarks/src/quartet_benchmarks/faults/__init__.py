@@ -3,7 +3,7 @@
 from quartet_benchmarks.faults.endpoint import Plan
 from quartet_benchmarks.faults.kinds import FAULTS, HABITS, MISREADINGS
 from quartet_benchmarks.faults.suite import FaultyStack, faulty_stack, run
-from quartet_benchmarks.faults.trial import Case, cases, habit_cases, play
+from quartet_benchmarks.faults.trial import Case, cases, lasting_cases, play
 
 __all__ = [
     "FAULTS",
@@ -14,7 +14,7 @@ __all__ = [
     "Plan",
     "cases",
     "faulty_stack",
-    "habit_cases",
+    "lasting_cases",
     "play",
     "run",
 ]

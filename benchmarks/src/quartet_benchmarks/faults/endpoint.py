@@ -34,7 +34,7 @@ def key_of(tool: str, arguments: Any) -> Given:
 
 @dataclass
 class Plan:
-    """Which answers go wrong: those to `agent` ("": to every agent) from its `turn`-th on, at most `times` (None: all)."""
+    """Which answers go wrong: those to `agent` ("": to all) from its `turn`-th on, at most `times` (None: all)."""
 
     agent: str = ""
     fault: Fault | None = None
@@ -53,7 +53,11 @@ class Plan:
             return None
         messages, tools = body["messages"], body.get("tools") or []
         conversation = str(messages[:2])
-        self.given -= self.last.pop(conversation, Counter[Given]()) & _not_run(messages)
+        last = self.last.pop(conversation, Counter[Given]())
+        steps = [
+            s for s in Conversation.read(messages, []).steps[-last.total() :] if s.result and s.result.code == NOT_RUN
+        ]
+        self.given -= last & Counter(key_of(step.name, step.arguments) for step in steps)
         agent = agent_of(tools)
         said_before = sum(message["role"] == "assistant" for message in messages)
         hit = agent is not None and self.agent in {"", agent} and said_before >= self.turn and self.hits != self.times
@@ -66,15 +70,6 @@ class Plan:
             self.last[conversation] = Counter(key_of(call.name, call.arguments) for call in calls_of(turn))
             self.given += self.last[conversation]
         return None if fault is None else fault.kind
-
-
-def _not_run(messages: list[dict[str, Any]]) -> Counter[Given]:
-    """Return the calls of the last turn that were answered with NOT_RUN."""
-    start = max((at for at, message in enumerate(messages) if message["role"] == "assistant"), default=0)
-    steps = Conversation.read(messages[start:], []).steps
-    return Counter(
-        key_of(step.name, step.arguments) for step in steps if step.result is not None and step.result.code == NOT_RUN
-    )
 
 
 class Plans:

@@ -23,7 +23,7 @@ class Fault:
     sound: bool = False
     """Whether its answers are readable, so that the agent may act on them."""
     seats: tuple[str, ...] = (EVERY,)
-    """Of a habit: agents whose models have it, one in each task."""
+    """Of a misreading or habit: the agent whose model has it; of several, each in turn."""
 
 
 FAULTS: dict[str, Fault] = {
@@ -52,10 +52,10 @@ end with any code.
 NOT_CONFIRMED = ("does not confirm", "the sentence names")
 """Parts of the summary of a task whose report was not believed."""
 MISREADINGS: dict[str, Fault] = {
-    "forgotten object": Fault(Kind.FORGOTTEN_OBJECT, NOT_CONFIRMED, sound=True),
-    "dropped object": Fault(Kind.DROPPED_OBJECT, NOT_CONFIRMED, sound=True),
-    "swapped targets": Fault(Kind.SWAPPED_TARGETS, NOT_CONFIRMED, sound=True),
-    "renamed object": Fault(Kind.RENAMED_OBJECT, NOT_CONFIRMED, sound=True),
+    "forgotten object": Fault(Kind.FORGOTTEN_OBJECT, NOT_CONFIRMED, sound=True, seats=("orchestrator",)),
+    "dropped object": Fault(Kind.DROPPED_OBJECT, NOT_CONFIRMED, sound=True, seats=("orchestrator",)),
+    "swapped targets": Fault(Kind.SWAPPED_TARGETS, NOT_CONFIRMED, sound=True, seats=("orchestrator",)),
+    "renamed object": Fault(Kind.RENAMED_OBJECT, NOT_CONFIRMED, sound=True, seats=("orchestrator",)),
 }
 """Faults of an orchestrator that reports success of another job than the one it was asked for."""
 HABITS: dict[str, Fault] = {
@@ -67,6 +67,6 @@ HABITS: dict[str, Fault] = {
     "plans twice": Fault(Kind.PLANS_TWICE, (), sound=True),
     "prose first": Fault(Kind.PROSE_FIRST, (), sound=True),
     "prose only": Fault(Kind.PROSE_ONLY, ("without a tool call",)),
-    "early claim": Fault(Kind.CLAIMS_EARLY, NOT_CONFIRMED, sound=True, seats=SEATS),
+    "early claim": Fault(Kind.CLAIMS_EARLY, (*NOT_CONFIRMED, "is EMPTY", "was not let go"), sound=True, seats=SEATS),
 }
-"""Habits that last for the whole task. Without texts, only a success that ground truth confirms is right."""
+"""Habits. A success that ground truth confirms is right, and a failure for one of the texts."""

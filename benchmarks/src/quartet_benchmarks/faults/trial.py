@@ -15,7 +15,6 @@ from quartet_agent_runtime.calls import NOT_MADE
 from quartet_benchmarks.faults.endpoint import Plan, Plans, key_of
 from quartet_benchmarks.faults.kinds import EVERY, FAULTS, HABITS, MISREADINGS, OVERDUE, SEATS, Fault
 from quartet_contracts import (
-    MODEL_TOOLS,
     TERMINAL,
     ApproachArguments,
     JournalEvent,
@@ -30,10 +29,8 @@ from quartet_contracts import (
 from quartet_contracts.journal import SkillFinished, ToolCalled, ToolReturned
 from quartet_deployment import OrchestratorClient, Stack
 
-LAST_TURN = {"pick": 3, "orchestrator": 2, "approach": 3, "place": 2}
-"""Latest turn that goes wrong; a single skill of the small world has more turns, wherever the robot stands."""
-LAST_TURN_OF_JOB = {"pick": 8, "orchestrator": 3, "approach": 3, "place": 6}
-"""Latest turn that goes wrong in a whole job."""
+LAST_TURN = {"pick": 3, "orchestrator": 3, "approach": 1, "place": 2}
+"""Latest turn that goes wrong; every sound skill and job has one more."""
 JOBS = 0.2
 """Share of whole jobs among the cases of sub-agents."""
 TIMEOUT_S, SHORT_TIMEOUT_S = 60.0, 5.0
@@ -72,11 +69,6 @@ class Case:
         """Whether it is a job of two objects that the orchestrator misreads."""
         return self.name in MISREADINGS
 
-    @property
-    def habit(self) -> bool:
-        """Whether the fault is a habit."""
-        return self.name in HABITS
-
 
 def cases(seed: int) -> Iterator[Case]:
     """Yield every fault in every agent in turn, without end; half from the first turn on, three in four persist."""
@@ -85,11 +77,10 @@ def cases(seed: int) -> Iterator[Case]:
         for offset, name in enumerate(FAULTS):
             seat = SEATS[(number + offset) % len(SEATS)]
             job = seat == "orchestrator" or dice.random() < JOBS
-            last = (LAST_TURN_OF_JOB if job else LAST_TURN)[seat]
             yield Case(
                 name=name,
                 seat=seat,
-                turn=dice.choice([0, dice.randint(1, last)]),
+                turn=dice.choice([0, dice.randint(1, LAST_TURN[seat])]),
                 times=1 if dice.random() < 0.25 else None,
                 seed=1 + dice.randrange(12),
                 timeout_s=SHORT_TIMEOUT_S if name in {"hang", "drip"} and dice.random() < 0.5 else TIMEOUT_S,
@@ -97,19 +88,12 @@ def cases(seed: int) -> Iterator[Case]:
             )
 
 
-def misread_cases(seed: int) -> Iterator[Case]:
-    """Yield every misreading in turn, without end."""
-    dice = random.Random(seed)
-    for name in itertools.cycle(MISREADINGS):
-        yield Case(name, "orchestrator", turn=0, times=None, seed=1 + dice.randrange(12), timeout_s=TASK_S, job=True)
-
-
-def habit_cases(seed: int) -> Iterator[Case]:
-    """Yield every habit in turn, without end, from the first answer on; where a model has it alone, in turn, too."""
+def lasting_cases(seed: int, faults: dict[str, Fault]) -> Iterator[Case]:
+    """Yield every misreading or habit of `faults` in turn, without end; it lasts for the whole task."""
     dice = random.Random(seed)
     for number in itertools.count():
-        for name, habit in HABITS.items():
-            seat = habit.seats[number % len(habit.seats)]
+        for name, fault in faults.items():
+            seat = fault.seats[number % len(fault.seats)]
             job = seat in {EVERY, "orchestrator"}
             yield Case(name, seat, turn=0, times=None, seed=1 + dice.randrange(12), timeout_s=TASK_S, job=job)
 
@@ -139,8 +123,9 @@ class Outcome:
         """Whether it ended as its fault says, or succeeded after a fault that passed."""
         if self.state is None:
             return False
-        if self.case.habit and not self.case.fault.says:
-            return self.state is State.SUCCEEDED and not self.false_success
+        if self.case.name in HABITS:
+            failed = self.state is State.FAILED and any(says in self.words for says in self.case.fault.says)
+            return failed or (self.state is State.SUCCEEDED and not self.false_success)
         if self.state is State.SUCCEEDED:
             return (self.case.times is not None or not self.case.fault.says) and not self.false_success
         told = not self.case.fault.says or any(
@@ -252,10 +237,10 @@ def _unasked(events: list[JournalEvent], seat: str, plan: Plan) -> list[str]:
             if event.event.error_code in NOT_MADE or tool.startswith(STILL) or made.call_id.startswith("rest_"):
                 continue
             key = key_of(made.tool, made.arguments)
-            # After a sound report the agent's own code acts, with tools and arguments of its own.
+            # After a sound report the agent's own code acts.
             if left[key] > 0:
                 left[key] -= 1
-            elif not (event.actor in reported and made.tool not in MODEL_TOOLS[Skill(event.actor)]):
+            elif not (event.actor in reported and made.call_id.startswith("verify_")):
                 found.append(made.tool)
     return found
 

@@ -82,17 +82,8 @@ class Kind(StrEnum):
 MISREADINGS = frozenset({Kind.FORGOTTEN_OBJECT, Kind.DROPPED_OBJECT, Kind.SWAPPED_TARGETS, Kind.RENAMED_OBJECT})
 """Kinds of an orchestrator whose every answer is sound and whose job is another one than it was asked for."""
 HABITS = frozenset(
-    {
-        Kind.LOOKS_FIRST,
-        Kind.OWN_WORDS,
-        Kind.EMPTY_ARGUMENTS,
-        Kind.SEVERAL_CALLS,
-        Kind.REPORTS_BESIDE,
-        Kind.CLAIMS_EARLY,
-        Kind.PLANS_TWICE,
-        Kind.PROSE_FIRST,
-        Kind.PROSE_ONLY,
-    }
+    {Kind.LOOKS_FIRST, Kind.OWN_WORDS, Kind.EMPTY_ARGUMENTS, Kind.SEVERAL_CALLS, Kind.REPORTS_BESIDE, Kind.PLANS_TWICE}
+    | {Kind.CLAIMS_EARLY, Kind.PROSE_FIRST, Kind.PROSE_ONLY}
 )
 """Kinds that leave the job as it is; policies/habits.py has them."""
 WHOLE = frozenset({Kind.REFUSAL, Kind.EMPTY, Kind.REPETITION, Kind.OTHER_TOOL})

@@ -34,28 +34,26 @@ class Habit:
 
     def play(self) -> Policy:
         """Play the policy with the habit."""
-        match self.kind:
-            case Kind.PROSE_ONLY:
-                yield Text(PROSE)
-            case Kind.PROSE_FIRST if not self.talk.spoke:
-                yield Text(PROSE)
-            case Kind.LOOKS_FIRST:
-                yield self._reads()
-            case Kind.CLAIMS_EARLY:
-                yield self._claim()
-            case _:
-                pass
+        if self.kind is Kind.PROSE_ONLY or (self.kind is Kind.PROSE_FIRST and not self.talk.spoke):
+            yield Text(PROSE)
+        elif self.kind is Kind.LOOKS_FIRST:
+            yield self._reads()
+        elif self.kind is Kind.CLAIMS_EARLY:
+            yield self._claim()
         policy, number = self.start(), 0
         done: dict[str, Result] = {}
         with suppress(StopIteration):
             turn = next(policy)
             while True:
-                own = tuple(self._changed(number, call) for call in calls_of(turn))
                 if isinstance(turn, Call) and turn.name in done:
                     turn = policy.send(done.pop(turn.name))
                     continue
+                own = tuple(self._changed(number, call) for call in calls_of(turn))
                 more = self._more(number, own)
                 results: list[Result] = yield (*own, *more)
+                if self.kind is Kind.OWN_WORDS and own[0].name.startswith("report_"):
+                    # It was rejected: name the objects as Facts do.
+                    results = yield calls_of(turn)
                 done = {call.name: result for call, result in zip(more, results[len(own) :], strict=True) if result.ok}
                 turn = policy.send(results[0] if isinstance(turn, Call) else results[: len(own)])
                 number += 1
@@ -78,7 +76,8 @@ class Habit:
         match self.kind:
             case Kind.OWN_WORDS:
                 place = REPORT if call.name.startswith("report_") else CALLS
-                return Call(call.name, self._reworded(call.arguments, place), self._reworded(call.say, PLAN))
+                arguments = json.loads(self._reworded(json.dumps(call.arguments, ensure_ascii=False), place))
+                return Call(call.name, arguments, self._reworded(call.say, PLAN))
             case Kind.PLANS_TWICE if number in {1, 2} and "approach" in self.talk.tools:
                 plan = calls_of(next(self.start()))[0].say.replace(HEADER, OTHER_HEADER)
                 return replace(call, say=self._reworded(plan, PLAN))
@@ -106,22 +105,18 @@ class Habit:
         claim = {**turn.arguments, "success": True, "error_code": "NONE"}
         return Call(turn.name, self.talk.fit(turn.name, **claim))
 
-    def _reworded(self, value: Any, place: int) -> Any:
-        """Return a text, or the texts in a JSON value, with other names for the objects of Facts."""
-        if isinstance(value, dict):
-            return {key: self._reworded(one, place) for key, one in value.items()}
-        if isinstance(value, list):
-            return [self._reworded(one, place) for one in value]
+    def _reworded(self, text: str, place: int) -> str:
+        """Return `text` with other names for the objects of Facts, which have no character that JSON escapes."""
         others = self._other_names()
-        if not isinstance(value, str) or not others:
-            return value
+        if not others:
+            return text
         names = "|".join(re.escape(name) for name in sorted(others, key=len, reverse=True))
-        return re.sub(rf"\b(?:the )?({names})\b", lambda found: others[found[1]][place % len(others[found[1]])], value)
+        return re.sub(rf"\b(?:the )?({names})\b", lambda found: others[found[1]][place % len(others[found[1]])], text)
 
     def _other_names(self) -> dict[str, list[str]]:
-        """Return the aliases of each object and 'the can' for 'red can', without names that several objects have."""
+        """Return two aliases of each object and "the can" for "red can", without names that several objects have."""
         objects = self.talk.facts.get("objects", [])
-        names = {one["name"]: [*one.get("aliases", []), f"the {one['name'].split()[-1]}"] for one in objects}
+        names = {one["name"]: [*one.get("aliases", [])[:2], f"the {one['name'].split()[-1]}"] for one in objects}
         uses = Counter(name for one in names.values() for name in one)
         unique = {name: [one for one in said if uses[one] == 1 and one not in names] for name, said in names.items()}
         return {name: said for name, said in unique.items() if said}
