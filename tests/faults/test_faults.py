@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from quartet_benchmarks import mutations
-from quartet_benchmarks.faults import FAULTS, HABITS, MISREADINGS, Case, FaultyStack, Plan, cases, lasting_cases, play
+from quartet_benchmarks.faults import FAULTS, HABITS, MISREADINGS, Case, FaultyStack, Plan, cases, play
 from quartet_benchmarks.faults.loops import LAST_TURN, SHORT_LIMIT_S, loop_cases
+from quartet_benchmarks.faults.trial import lasting_cases
 from quartet_benchmarks.mutations.mutate import Mutator
 from quartet_contracts import State
 from quartet_scripted_model.misbehaviour import Kind

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from quartet_benchmarks.faults import FAULTS, HABITS, MISREADINGS, Case, Plan, lasting_cases
+from quartet_benchmarks.faults import FAULTS, HABITS, MISREADINGS, Case, Plan
 from quartet_benchmarks.faults.kinds import EVERY
-from quartet_benchmarks.faults.trial import Outcome, _unasked
+from quartet_benchmarks.faults.trial import Outcome, _unasked, lasting_cases
 from quartet_contracts import JournalEvent, State
 from quartet_contracts.journal import ToolCalled, ToolReturned
 from quartet_scripted_model.answer import answer

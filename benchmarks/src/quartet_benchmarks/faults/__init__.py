@@ -3,18 +3,6 @@
 from quartet_benchmarks.faults.endpoint import Plan
 from quartet_benchmarks.faults.kinds import FAULTS, HABITS, MISREADINGS
 from quartet_benchmarks.faults.suite import FaultyStack, faulty_stack, run
-from quartet_benchmarks.faults.trial import Case, cases, lasting_cases, play
+from quartet_benchmarks.faults.trial import Case, cases, play
 
-__all__ = [
-    "FAULTS",
-    "HABITS",
-    "MISREADINGS",
-    "Case",
-    "FaultyStack",
-    "Plan",
-    "cases",
-    "faulty_stack",
-    "lasting_cases",
-    "play",
-    "run",
-]
+__all__ = ["FAULTS", "HABITS", "MISREADINGS", "Case", "FaultyStack", "Plan", "cases", "faulty_stack", "play", "run"]

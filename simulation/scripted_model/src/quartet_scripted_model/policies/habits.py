@@ -20,8 +20,8 @@ READS: dict[str, dict[str, Any]] = {
 """Tools that move nothing, with their arguments."""
 PROSE = "Sure! I will find the object first, then bring it where it belongs. Shall I start?"
 HEADER, OTHER_HEADER = "| object | pick up at | put down at |", "| object to move | from | destination |"
-PLAN, CALLS, REPORT = range(3)
-"""Where an orchestrator names an object, each time in other words."""
+PLAN, CALLS, REPORT = 0, 1, -1
+"""Which of the other names of an object an orchestrator uses where."""
 
 
 @dataclass(frozen=True)
@@ -106,17 +106,14 @@ class Habit:
         return Call(turn.name, self.talk.fit(turn.name, **claim))
 
     def _reworded(self, text: str, place: int) -> str:
-        """Return `text` with other names for the objects of Facts, which have no character that JSON escapes."""
-        others = self._other_names()
-        if not others:
-            return text
-        names = "|".join(re.escape(name) for name in sorted(others, key=len, reverse=True))
-        return re.sub(rf"\b(?:the )?({names})\b", lambda found: others[found[1]][place % len(others[found[1]])], text)
+        """Return `text` with an alias of each object of Facts, or "the can" for a red can, if no other has that name.
 
-    def _other_names(self) -> dict[str, list[str]]:
-        """Return two aliases of each object and "the can" for "red can", without names that several objects have."""
+        Names have no character that JSON escapes.
+        """
         objects = self.talk.facts.get("objects", [])
-        names = {one["name"]: [*one.get("aliases", [])[:2], f"the {one['name'].split()[-1]}"] for one in objects}
-        uses = Counter(name for one in names.values() for name in one)
-        unique = {name: [one for one in said if uses[one] == 1 and one not in names] for name, said in names.items()}
-        return {name: said for name, said in unique.items() if said}
+        names = {one["name"]: [*one.get("aliases", []), f"the {one['name'].split()[-1]}"] for one in objects}
+        uses = Counter([*names, *(name for others in names.values() for name in others)])
+        unique = {name: [other for other in others if uses[other] == 1] for name, others in names.items()}
+        said = {name: others[min(place, len(others) - 1)] for name, others in unique.items() if others}
+        pattern = "|".join(re.escape(name) for name in sorted(said, key=len, reverse=True))
+        return re.sub(rf"\b(?:the )?({pattern})\b", lambda found: said[found[1]], text) if said else text
