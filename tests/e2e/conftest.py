@@ -25,7 +25,7 @@ def _stacks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeStack]:
 
     def start(**options: Any) -> Stack:
         folder = tmp_path_factory.mktemp("stack")
-        stack = Stack(StackOptions(state_dir=folder, use_dotenv=False, start_timeout_s=250.0, **options))
+        stack = Stack(StackOptions(**{"state_dir": folder, "use_dotenv": False, "start_timeout_s": 250.0, **options}))
         started.append(stack)
         stack.start()
         return stack

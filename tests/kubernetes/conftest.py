@@ -112,5 +112,11 @@ def fleet(install: Callable[..., Installed]) -> Installed:
     ingress = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress"}}}
     robots = [{"name": "summit", "simulated": True}, {"name": "second", "simulated": True, "site": "studio"}, LAB]
     return install(
-        {"robots": robots, "keda": {"enabled": True}, "access": [ingress], "image": {"prefix": "r.example/q-"}}
+        {
+            "robots": robots,
+            "keda": {"enabled": True},
+            "access": [ingress],
+            "image": {"prefix": "r.example/q-"},
+            "model": {"patience": 2.5},
+        }
     )

@@ -10,6 +10,7 @@ from quartet_deployment import AGENTS, SERVERS, SecretsFolder
 from quartet_gateway.load import load_file
 from quartet_gateway.settings import Settings as GatewaySettings
 from quartet_orchestrator.settings import load_orchestrator_settings
+from quartet_perception.settings import PerceptionSettings
 from quartet_process import MIN_TOKEN_LENGTH
 from quartet_simulation.settings import Settings as SimulationSettings
 from quartet_site import load_policy, load_robot, load_site
@@ -69,10 +70,12 @@ def test_agents_and_orchestrator(become):
         settings = load_settings()
         assert set(settings.known_robots()) == set(ROBOTS)
         assert (settings.secret("gateway_key") is None) == (name == "executor"), "it asks no model"
+        assert settings.model_timeout_s == (120 if name == "executor" else 300)
         assert settings.secret("redis_password") is not None
     become("orchestrator")
     settings = load_orchestrator_settings()
     assert set(settings.known_robots()) == set(ROBOTS)
+    assert (settings.patience, settings.skill_timeout_s) == (2.5, 1050)
     assert str(settings.stop_url) == "http://quartet-stop:8000"
     for secret in ("api_token", "stop_button_token", "redis_password", "gateway_key", "metrics_token"):
         assert settings.secret(secret, least=MIN_TOKEN_LENGTH) is not None, secret
@@ -84,6 +87,7 @@ def test_servers(become):
         for server in SERVERS:
             become(f"{robot}-{server}")
             settings = ServerSettings()
+            assert PerceptionSettings().patience == (2.5 if server == "perception" else 1)
             known = load_robot(settings.robot_file)
             assert known.name == robot
             load_policy(settings.site_file.with_name("policy.yaml"), load_site(settings.site_file), known)
@@ -102,5 +106,6 @@ def test_stop_gateway_and_simulation(become):
     settings = GatewaySettings()
     assert load_file(settings.gateway_file).agents.pick.model == "scripted"
     assert settings.secret("gateway_key_pick") is not None
+    assert settings.patience == 2.5
     become("summit-simulation")
     assert SimulationSettings().world == "home"

@@ -149,7 +149,7 @@ def _check_ids(journal: list[dict[str, Any]]) -> None:
     poses = ("perception__get_topdown_grasp_pose", "perception__get_topdown_placing_pose")
     named = [e["arguments"] for e in happened if e["kind"] == "tool_call" and e["tool"] in poses]
     assert named
-    assert all("object_id" in one and "object_name" not in one for one in named), named
+    assert all({"object_id", "target_id"} & set(one) and "object_name" not in one for one in named), named
 
 
 def test_a_stack_that_is_stopped_leaves_no_process(stack: Stack) -> None:

@@ -330,7 +330,7 @@ class Stage:
     async def pick(self, name: str, **more: Any) -> Any:
         return await self.run(Skill.PICK, object_name=name, **more)
 
-    async def place(self, location: str, name: str, height: float = 0.12, **more: Any) -> Any:
+    async def place(self, location: str, name: str, height: float | None = 0.12, **more: Any) -> Any:
         return await self.run(Skill.PLACE, target_location=location, object_name=name, object_height_m=height, **more)
 
     def close(self) -> None:

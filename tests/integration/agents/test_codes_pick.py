@@ -18,6 +18,7 @@ async def test_none_and_the_height_of_the_object(studio):
     assert grasp["tool_pose"]["frame_id"] == studio.robot.frames.odom
     assert 0.1 < grasp["tool_pose"]["position"][2] - can[2] < 0.3
     between, across, height = held["dimensions_m"]
+    assert abs((await studio.call("moveit__get_grasp_state")).content["object_height_m"] - height) < 1e-4
     assert max(abs(between - 0.066), abs(across - 0.066), abs(height - 0.122)) < 0.012, held
 
 

@@ -1,5 +1,7 @@
 """Every code of the place agent, each provoked by the world."""
 
+import pytest
+
 
 async def test_none_on_a_table(studio):
     studio.reset("in_gripper:red coke can")
@@ -10,6 +12,18 @@ async def test_none_on_a_table(studio):
     assert abs(x) < 0.55
     assert 1.30 < y < 1.85
     assert 0.50 < z < 0.60
+
+
+@pytest.mark.parametrize("height", [None, 0.076])
+async def test_what_was_held_from_before_is_not_pushed_into_a_table(studio, height):
+    """Only 0.076 m of the can hang below the fingers; whoever measured that does not know how tall it is."""
+    studio.reset("in_gripper:red coke can")
+    await studio.approach("studio", "wooden table", "surface_place")
+    result = await studio.place("wooden table", "red coke can", height=height)
+    assert result.error_code == "NONE", studio.memory.story()
+    released = (await studio.call("moveit__get_grasp_state")).content["released"]["tool_position"][2]
+    table, gripper = studio.truth()["objects"]["red coke can"]["position"][2] - 0.061, studio.robot.gripper
+    assert released - table >= gripper.finger_offset_m + 0.122 - gripper.grasp_depth(0.122) - 0.005
 
 
 async def test_none_into_a_bin(studio):

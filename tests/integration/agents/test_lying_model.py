@@ -73,8 +73,17 @@ async def test_approach_in_another_area(studio, liar):
         request = studio.request(Skill.APPROACH, target_area="corner", object_name="red coke can", next_action="pick")
         robots = {name: replace(known, site=site) for name, known in outside.robots.items()}
         result = await SkillRun(request, replace(outside, robots=robots)).run()
-    assert result.error_code == "NAV_AREA_WRONG", studio.memory.story()
+    assert result.error_code == "NAV_DRIVE_FAILED", studio.memory.story()
     assert "outside of corner" in result.reason
+
+
+async def test_a_claim_of_a_wrong_area_is_settled_by_the_site(studio, liar):
+    """A robot elsewhere did not drive: the code drives it, and nobody is sent to look for another area."""
+    async with liar(Skill.APPROACH, success=False, error_code="NAV_AREA_WRONG") as url:
+        result = await studio.approach("studio", "red coke can", "pick", model_url=url)
+        assert result.error_code == "NONE", studio.memory.story()
+        result = await studio.approach("garage", "red coke can", "pick", model_url=url)
+    assert result.error_code == "NAV_AREA_WRONG", studio.memory.story()
 
 
 async def test_approach_never_drives_with_the_arm_out(studio, liar):
@@ -93,7 +102,7 @@ async def test_pick_that_grasped_nothing(studio, liar):
     async with liar(Skill.PICK, held_object_height_m=0.12) as url:
         result = await studio.pick("red coke can", model_url=url)
     assert result.error_code == "PICK_ATTACH_TIMEOUT", studio.memory.story()
-    assert result.held_object_height_m == 0.12
+    assert result.held_object_height_m is None
 
 
 @pytest.mark.parametrize(
@@ -115,6 +124,14 @@ async def test_pick_that_holds_the_right_thing(studio, liar, held):
     assert result.error_code == "NONE", studio.memory.story()
     heights = {thing.name: thing.appearance.size_m[2] for thing in studio.site.objects}
     assert result.held_object_height_m == heights[held]
+
+
+async def test_the_visible_part_of_what_is_held_is_no_height(studio, liar):
+    studio.reset("in_gripper:red coke can")
+    claim = {"success": False, "error_code": "PICK_HOLDING_ALREADY", "held_object_height_m": 0.076}
+    async with liar(Skill.PICK, **claim) as url:
+        result = await studio.pick("red coke can", model_url=url)
+    assert (result.held_object, result.held_object_height_m) == ("red coke can", 0.122), studio.memory.story()
 
 
 async def test_place_that_never_let_go(studio, liar):

@@ -71,7 +71,7 @@ async def test_a_job_by_ids_also_where_one_is_forgotten(studio):
     for asked in given(studio, "perception__detect_objects")[before:]:
         assert "names" not in asked, "what was carried is known by its id where it lies"
     (drop, *_) = given(studio, "perception__get_topdown_placing_pose")
-    assert (drop["object_id"], "object_name" in drop) == (table.object_id, False)
+    assert (drop["target_id"], "object_name" in drop) == (table.object_id, False)
 
 
 async def carry_to_the_twin(stage):

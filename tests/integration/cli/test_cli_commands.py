@@ -186,7 +186,7 @@ def test_single_skills_are_sent_with_their_arguments(orchestrator: Any, call: Ca
         "object_name": "red can",
         "object_height_m": 0.12,
         "target_id": None,
-        "object_id": None,
+        "held_id": None,
     }
 
 

@@ -59,6 +59,7 @@ async def test_what_is_grasped_is_attached_with_its_size(moveit, sim, robot_file
     assert held["attached_to"] == "arm_tool0"
     width, across, height = held["dimensions_m"]
     assert (across, height) == pytest.approx((0.066, 0.122))
+    assert (await moveit.call("get_grasp_state"))["object_height_m"] == height
     assert width == pytest.approx(0.066, abs=0.003)
     # Its top is as far above the finger tips as a grasp of it is deep.
     tool = (await moveit.call("get_current_pose"))["pose"]["position"]
@@ -122,6 +123,21 @@ async def test_only_the_links_that_may_touch_it_may_touch_what_is_attached(movei
         met = {name for contact in found["contacts"] for name in (contact["first"], contact["second"])}
         assert ("arm_wrist_1_link" not in met) == free, found
         await moveit.call("detach_object", object_id="crate")
+
+
+async def test_a_place_lets_nothing_fall_from_where_the_arm_came_clear_of_everything(moveit, sim):
+    sim.post("/grasp", object="red coke can")
+    await moveit.call("close_gripper", object_size_m=CAN_M)
+    above = {"position": [0.6, 0.0, 0.5], "orientation": DOWN}
+    assert (await moveit.call("plan_and_execute", target=above))["ok"]
+    moveit.grant["sub"] = "place"
+    assert "plan_cartesian_path" in await moveit.refused("open_gripper", "WOULD_DROP")
+    assert (await moveit.call("get_grasp_state"))["state"] == "HOLDING"
+    assert (await moveit.call("plan_cartesian_path", position=[0.6, 0.0, 0.4]))["ok"]
+    assert (await moveit.call("open_gripper"))["state"] == "EMPTY"
+    # An empty hand may open anywhere.
+    assert (await moveit.call("plan_and_execute", target=above))["ok"]
+    assert (await moveit.call("open_gripper"))["ok"]
 
 
 async def test_what_somebody_else_attached_is_left_alone(moveit, sim):

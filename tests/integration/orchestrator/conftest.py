@@ -286,7 +286,11 @@ class World:
         return self.pose["x"] + c * at[0] - s * at[1], self.pose["y"] + s * at[0] + c * at[1], at[2]
 
     async def get_topdown_placing_pose(
-        self, object_name: str, object_height_m: float | None = None, camera: str = "front"
+        self,
+        object_name: str | None = None,
+        object_height_m: float | None = None,
+        camera: str = "front",
+        target_id: str | None = None,
     ) -> dict[str, Any]:
         """Nothing: no free space."""
         return {**DONE, "ok": False, "error_code": "NO_FREE_SPACE"}

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from quartet_contracts import State
 from quartet_orchestrator.mcp import following
 from quartet_orchestrator.stop_client import StopClient, describe_stop
+from quartet_process import REGISTRY
 from support.http_server import serve_app
 
 SENTENCE = {"sentence": "put the red coke can on the sofa table"}
@@ -84,6 +85,18 @@ async def test_a_task_is_run_to_its_end(mcp, model, do):
     view = await call(mcp, "task_status", task_id=begun["task_id"], wait_s=LONG_S)
     assert (view["state"], view["ended"], view["report"]["success"]) == ("SUCCEEDED", True, True)
     assert view["report"]["objects"][0]["completed"]
+
+
+@pytest.mark.parametrize(("chosen", "timeout_s"), [({}, 7200.0), ({"timeout_s": 60}, 60.0)])
+async def test_a_task_has_the_deployment_s_time_unless_a_caller_names_one(start, chosen, timeout_s):
+    async with start(task_timeout_s=7200.0) as client:
+        async with connected(client, mode=MODES[0]) as mcp:
+            tasks = [(await call(mcp, "run_task", **SENTENCE, **chosen))["task_id"]]
+        tasks.append(await client.submit("put the red coke can on the sofa table", **chosen))
+        arguments = {"object_name": "red coke can"}
+        answer = await client.http.post("/skills/pick", json=arguments, params={"robot": "summit", **chosen})
+        tasks.append(answer.json()["task"]["task_id"])
+        assert [(await client.status(task)).task.timeout_s for task in tasks] == [timeout_s] * 3
 
 
 @in_both
@@ -238,6 +251,9 @@ WRONG = [
     ("run_task", {**SENTENCE, "wait_s": -1}, "wait_s: "),
     ("run_task", {**SENTENCE, "timeout_s": "soon"}, "timeout_s: "),
     ("run_task", {**SENTENCE, "speed": 3}, "speed: Extra inputs"),
+    ("run_task", {**SENTENCE, "robot_name": "summit", "sessionId": "s"}, "robot_name: Extra inputs"),
+    ("run_task", {"sentence": "", "chatInput": "hi"}, "sentence: "),
+    ("run_task", {"sentence": None}, "sentence: "),
     ("run_task", {**SENTENCE, "key": "two words"}, "Idempotency key not valid"),
     ("task_status", {"task_id": "t-none"}, "there is no task 't-none'"),
     ("task_status", {"task_id": "../../etc"}, "task_id: "),
@@ -256,6 +272,46 @@ async def test_wrong_calls_are_told_what_is_right(mcp, client):
     for tool, arguments, words in WRONG:
         assert words in await refusal(mcp, tool, **arguments), (tool, arguments)
     assert (await client.http.get("/tasks")).json()["tasks"] == []
+
+
+OF_CLIENTS = [
+    {"toolCallId": "call_x", "sessionId": "s", "action": "sendMessage", "chatInput": "hi"},
+    {"tool": "run_task", "tool_call_id": "x", "_meta": {}, "__user__": {"id": 1}, "thread_id": 7, "metadata": None},
+    {"headers": {}, "params": {}, "query": {}, "body": {}, "webhookUrl": "http://x", "executionMode": "test"},
+]
+
+
+@in_both
+@pytest.mark.parametrize("extra", OF_CLIENTS)
+async def test_fields_that_a_client_adds_are_ignored_and_mentioned(mcp, model, do, extra):
+    model.say(do.report(False))
+    before = repaired("extra")
+    result = await mcp.call_tool("run_task", {**SENTENCE, **extra, "wait_s": LONG_S})
+    assert not result.is_error, result.content[0].text
+    assert result.structured_content["ended"]
+    note = str(result.content[-1])
+    assert all(name in note for name in extra)
+    assert repaired("extra") == before + 1
+    assert not (await mcp.call_tool("list_robots", extra)).is_error
+
+
+async def test_optional_arguments_that_are_empty_are_left_out(mcp, model, do):
+    model.say(do.report(False))
+    before = repaired("empty")
+    given = {**SENTENCE, "wait_s": None, "robot": "", "key": "", "timeout_s": ""}
+    result = await mcp.call_tool("run_task", given)
+    assert not result.is_error, result.content[0].text
+    task_id = result.structured_content["task_id"]
+    assert "key" in str(result.content[-1])
+    result = await mcp.call_tool("task_status", {"task_id": task_id, "wait_s": str(LONG_S)})
+    assert result.structured_content["ended"]
+    assert not (await mcp.call_tool("cancel_task", {"task_id": task_id, "reason": None})).is_error
+    assert repaired("empty") == before + 2
+
+
+def repaired(kind):
+    labels = {"agent": "mcp_client", "kind": kind}
+    return REGISTRY.get_sample_value("quartet_repaired_calls_total", labels) or 0.0
 
 
 async def test_a_task_that_asks_nothing_takes_no_answer(mcp, model, do):
@@ -340,10 +396,41 @@ async def test_stop_goes_to_the_stop_service_with_a_credential_of_its_own(start)
             everyone = await call(mcp, "stop")
             assert not everyone["stopped"]
             assert "it did not answer within 2 s" in everyone["robots"]["second"]
-            assert "refused (404): valid: second, summit" in await refusal(mcp, "stop", robot="nobody")
         token = "a-token-of-nobody-at-all"
         async with start(stop_url=url, stop_button_token=token) as client, connected(client) as mcp:
             assert "refused (401)" in await refusal(mcp, "stop")
+
+
+ALL, SUMMIT = None, "summit"
+STOPS = [
+    ({"robot": "summit", "toolCallId": "x", "speed": 3}, SUMMIT),
+    ({"robot": "summit", "reason": None}, SUMMIT),
+    ({"robot": "summit", "reason": "x" * 5000}, SUMMIT),
+    ({"robot": "summit", "reason": {"why": "a child"}}, SUMMIT),
+    ({"robot": "", "sessionId": "s"}, ALL),
+    ({"robot": None}, ALL),
+    ({"robot": "nobody"}, ALL),
+    ({"robot": "../summit"}, ALL),
+    ({"robot": ["summit"]}, ALL),
+    ({"robot": 7}, ALL),
+    ({"robot": "summit", "robots": ["summit", "second"]}, ALL),
+    ({"robot_name": "summit"}, ALL),
+]
+
+
+async def test_a_stop_is_never_rejected_for_its_arguments(start):
+    service = StopService()
+    service.looks = 2
+    async with (
+        serve_app(service.app) as url,
+        start(stop_url=url, stop_button_token=StopService.TOKEN) as client,
+        connected(client) as mcp,
+    ):
+        for arguments, robot in STOPS:
+            for tool in ("stop", "mcp__quartet__stop"):
+                result = await mcp.call_tool(tool, arguments)
+                assert not result.is_error, (arguments, result.content)
+                assert service.orders.pop().get("robot") == robot, arguments
 
 
 async def test_a_sentence_that_orders_to_stop_stops_and_is_no_task(start):

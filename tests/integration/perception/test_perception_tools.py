@@ -163,6 +163,40 @@ async def test_placing_on_the_counter_into_the_bin_and_on_the_floor(eyes, studio
     assert inside["place_pose"]["position"][2] == pytest.approx(inside["surface_height_m"] + clearance, abs=0.001)
 
 
+async def test_the_measured_height_of_what_is_held_wins(eyes, studio):
+    """Over what a caller says, who may have seen only the part below the fingers."""
+    studio.reset(0)
+    await approach(eyes, 0.95, 0.0, 0.0)
+
+    async def used(**arguments):
+        pose = await eyes.call("get_topdown_placing_pose", object_name="counter", use_cached=False, **arguments)
+        return pose["object_height_source"], pose["object_height_m"], pose["place_pose"]["position"][2]
+
+    sizes = [one.appearance.size_m[2] for one in eyes.server.site.objects]
+    source, height, safe_z = await used()
+    assert (source, height) == ("assumed", max(sizes))
+    source, height, can_z = await used(held_object="coke can", object_height_m=0.076)
+    assert (source, height) == ("catalogue", 0.122)
+    assert can_z <= safe_z
+    source, height, part_z = await used(held_object="held object", object_height_m=0.076)
+    assert (source, height) == ("argument", 0.076)
+    assert part_z < can_z
+    grasp = await eyes.call("get_topdown_grasp_pose", object_name="coke can")
+    source, height, _ = await used(held_object="coke can", object_height_m=0.076)
+    assert (source, height) == ("grasp", grasp["object_height_m"])
+    source, _, _ = await used(held_id=grasp["object_id"], object_height_m=0.076)
+    assert source == "grasp"
+    assert (await used(held_object="red cup"))[0] == "catalogue", "another thing than was grasped"
+    eyes.work_for("another task")
+    assert (await used(held_object="coke can", object_height_m=0.076))[:2] == ("catalogue", 0.122)
+
+
+async def test_the_cameras_that_saw_a_thing_are_named(eyes, studio):
+    studio.reset(0)
+    both = (await eyes.call("detect_objects", names=["counter"], camera="both"))["message"]
+    assert both == "the front camera shows counter; the arm camera shows none of what was asked for"
+
+
 async def test_what_is_no_place(eyes, studio):
     studio.reset(0)
     thing = await eyes.call("get_topdown_placing_pose", object_name="red cup")

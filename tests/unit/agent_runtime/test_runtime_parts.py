@@ -16,7 +16,7 @@ from quartet_agent_runtime import (
     WorkClock,
     load_settings,
 )
-from quartet_agent_runtime._arguments import checkable, read_arguments
+from quartet_agent_runtime._arguments import checkable, read_arguments, repair_arguments
 from quartet_agent_runtime._conversation import truncate
 from quartet_agent_runtime._meter import Meter
 from quartet_agent_runtime._repetition import Repetition
@@ -42,7 +42,7 @@ def test_no_arguments_in_every_spelling(raw):
     [
         ("[1]", "got list"),
         ("nonsense", "not JSON"),
-        ('{"x": "1"}', "x: '1' is not of type 'number'"),
+        ('{"x": "one"}', "x: 'one' is not of type 'number'"),
         ('{"y": 1}', "'y' was unexpected"),
         ('{"x": ' + "1" * 20_000 + "}", "at most 16000"),
     ],
@@ -51,6 +51,64 @@ def test_bad_arguments_say_what_is_wrong(raw, said):
     with pytest.raises(ArgumentsError) as caught:
         read_arguments(raw, SCHEMA)
     assert said in str(caught.value)
+
+
+UNIONS = {"anyOf": [{"type": "integer"}, {"type": "boolean"}, {"type": "null"}]}
+NESTED = {
+    "type": "object",
+    "properties": {
+        "either": UNIONS,
+        "text": {"anyOf": [{"type": "string"}, {"type": "number"}]},
+        "pose": {"anyOf": [{"$ref": "#/$defs/Pose"}, {"type": "null"}]},
+        "rows": {"type": "array", "items": {"$ref": "#/$defs/Pose"}},
+    },
+    "$defs": {
+        "Pose": {
+            "type": "object",
+            "properties": {"x": {"type": "number"}, "note": {"type": ["string", "null"], "default": None}},
+            "required": ["x"],
+        }
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("raw", "read"),
+    [
+        ({"either": "1"}, {"either": 1}),
+        ({"either": "true"}, {"either": True}),
+        ({"either": ""}, {}),
+        ({"text": "1"}, {"text": "1"}),
+        ({"pose": {"x": "1", "note": "5"}}, {"pose": {"x": 1, "note": "5"}}),
+        ({"pose": '{"x": "1"}'}, {"pose": {"x": 1}}),
+        ({"pose": {"x": 1, "note": ""}}, {"pose": {"x": 1}}),
+        ({"rows": '[{"x": "1"}, {"x": 2}]'}, {"rows": [{"x": 1}, {"x": 2}]}),
+    ],
+)
+def test_values_are_repaired_within_others(raw, read):
+    found = read_arguments(raw, NESTED)
+    assert found == read
+    assert repr(found) == repr(read), "1 and true are equal to Python"
+
+
+def test_a_union_with_two_readings_is_left_as_it_is():
+    point, size = ({"type": "object", "properties": {"x": {"type": kind}}} for kind in ("number", "boolean"))
+    schema = {"type": "object", "properties": {"at": {"anyOf": [point, size]}}}
+    with pytest.raises(ArgumentsError, match="at: "):
+        read_arguments({"at": {"x": "yes"}}, schema)
+    blank = {"type": "object", "properties": {"at": {"anyOf": [point, {"type": "object"}]}}}
+    assert read_arguments({"at": {"x": "1"}}, blank) == {"at": {"x": "1"}}
+
+
+def test_a_schema_of_unions_without_end_is_not_followed_to_its_end():
+    schema: dict[str, Any] = {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}}
+    schema["$defs"] = {"A": {"anyOf": [{"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}}] * 3}}
+    value: Any = 1
+    for _ in range(30):
+        value = {"a": value}
+    began = time.process_time()
+    assert repair_arguments(value, schema) == (value, [])
+    assert time.process_time() - began < 10
 
 
 def test_a_schema_that_allows_more_is_respected():

@@ -33,15 +33,13 @@ from quartet_deployment import (
     StartTimeoutError,
 )
 from quartet_deployment._environment import (
-    chosen_models,
     gateway_environment,
-    needs_scripted_model,
     public_environment,
     read_dotenv,
 )
 from quartet_deployment._ports import free_ports, hold_ports, redis_answers, require_free
 from quartet_deployment._process import ManagedProcess, ProcessSpec
-from quartet_deployment._specs import MODULES, choose_addresses, models, specs
+from quartet_deployment._specs import MODULES, choose_addresses, specs
 from quartet_site import RobotFiles, load_robots
 
 
@@ -204,7 +202,7 @@ def test_provider_keys_reach_the_gateway_and_nothing_else(tmp_path: Path, monkey
     assert gateway["OPENAI_API_KEY"] == "o"
     assert gateway["OPENAI_API_BASE"] == "http://b"
     assert not {"QUARTET_URL", "QUARTET_API_TOKEN"} & set(gateway)
-    assert chosen_models(dotenv) == {"QUARTET_MODEL": "anthropic/some-model", "QUARTET_MODEL_PICK": "x/y"}
+    assert (gateway["QUARTET_MODEL"], gateway["QUARTET_MODEL_PICK"]) == ("anthropic/some-model", "x/y")
     assert read_dotenv(tmp_path / "none") == {}
 
 
@@ -261,29 +259,32 @@ def test_each_process_has_its_own_secrets_and_no_agent_a_bridge(tmp_path: Path) 
     assert not any(at.url("scoring") in value for spec in built.values() for value in spec.env.values())
 
 
-def test_the_scripted_model_is_started_only_without_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("QUARTET_MODEL", raising=False)
-    options = StackOptions(state_dir=tmp_path)
-    at, keys = choose_addresses(options), SecretsFolder(tmp_path / "secrets")
-    with_scripted = {spec.name for spec in specs(StackOptions(tmp_path, use_dotenv=False), at, keys)}
-    assert "scripted_model" in with_scripted
-    monkeypatch.setenv("QUARTET_MODEL", "openai/gpt")
-    assert models(options)["QUARTET_MODEL"] == "openai/gpt"
-    assert "scripted_model" not in {spec.name for spec in specs(options, at, keys)}
-
-
-@pytest.mark.parametrize(
-    ("chosen", "needed"),
-    [
-        ({}, True),
-        ({"QUARTET_MODEL": "openai/gpt"}, False),
-        ({"QUARTET_MODEL_PICK": "openai/gpt"}, True),
-        ({"QUARTET_MODEL": "openai/gpt", "QUARTET_MODEL_PLACE": "scripted"}, True),
-        ({f"QUARTET_MODEL_{a}": "openai/gpt" for a in ("ORCHESTRATOR", "APPROACH", "PICK", "PLACE")}, False),
-    ],
-)
-def test_the_scripted_model_stays_while_an_agent_needs_it(chosen: dict[str, str], needed: bool) -> None:
-    assert needs_scripted_model(chosen) is needed
+def test_settings_of_the_user_reach_the_processes_and_secrets_and_wiring_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed = {"QUARTET_PATIENCE": "4", "QUARTET_SKILL_TIMEOUT_S": "60", "QUARTET_LOG_LEVEL": "DEBUG"}
+    kept = {
+        "QUARTET_API_TOKEN_FILE": "/home/me/token",
+        "QUARTET_GRANT_PRIVATE_KEY": "key",
+        "QUARTET_ALLOW_ANONYMOUS": "true",
+        "QUARTET_HEARTBEAT_TIMEOUT_S": "600",
+        "QUARTET_SEGMENTER_KEY": "key",
+        "QUARTET_REDIS_URL": "redis://elsewhere",
+    }
+    for name, value in {**passed, **kept}.items():
+        monkeypatch.setenv(name, value)
+    options = StackOptions(state_dir=tmp_path, env_of={"pick": {"QUARTET_PATIENCE": "2"}})
+    built = {spec.name: spec.env for spec in specs(options, choose_addresses(options), SecretsFolder(tmp_path / "s"))}
+    for name in MODULES:
+        assert built[name].items() >= {**passed, **({"QUARTET_PATIENCE": "2"} if name == "pick" else {})}.items(), name
+        of_segmenter = {"QUARTET_SEGMENTER_KEY"} if name == "perception" else set[str]()
+        assert {one for one, value in kept.items() if built[name].get(one) == value} == of_segmenter, name
+    monkeypatch.setenv("QUARTET_MODEL_TIMEOUT_S", "")
+    alone = StackOptions(state_dir=tmp_path, use_dotenv=False)
+    of_alone = [spec.env for spec in specs(alone, choose_addresses(alone), SecretsFolder(tmp_path / "s"))]
+    assert not [env for env in of_alone if passed.keys() & env.keys()]
+    assert "QUARTET_MODEL_TIMEOUT_S" not in built["pick"]
+    assert gateway_environment({"QUARTET_PATIENCE": "3"})["QUARTET_PATIENCE"] == "4", "`quartet doctor` has it as well"
 
 
 def test_the_choice_of_a_segmenter_reaches_the_perception_server_alone(

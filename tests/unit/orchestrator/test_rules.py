@@ -466,12 +466,20 @@ def test_what_the_task_delivers_is_not_put_aside():
 
 def test_the_held_object_gets_its_name_where_one_is_known():
     held = place("the Held Object", "floor")
-    assert Story().facts.with_name_of_held(held) is held
+    assert Story().facts.with_name_of_held(held) == held
     facts = Story().then(pick(), "PICK_HOLDING_ALREADY", held_object="blue mug").facts
     assert facts.with_name_of_held(held).object_name == "blue mug"
     facts.note_grasp("HOLDING", "green can")
     assert facts.with_name_of_held(held).object_name == "green can"
     assert facts.with_name_of_held(place()) == place()
+
+
+def test_the_height_that_a_pick_reported_replaces_that_of_the_model():
+    assert Story().facts.with_name_of_held(place()) == place()
+    facts = Story().then(pick(), held_object_height_m=0.122).facts
+    assert facts.with_name_of_held(place()) == place().model_copy(update={"object_height_m": 0.122})
+    facts = Story().then(pick(), held_object_height_m=0.122).then(pick("blue mug")).facts
+    assert facts.with_name_of_held(place()) == place(), "that of another object is not known"
 
 
 def test_nobody_drives_to_the_held_object_or_fetches_it():

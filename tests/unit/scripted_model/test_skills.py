@@ -206,7 +206,7 @@ def test_approach_in_the_wrong_area_drives_again_and_then_says_so(approach, robo
     robot.area = "living room"
     talk, report = approach()
     assert steps(talk).count("navigate_to_pose") == 2
-    assert report["error_code"] == "NAV_AREA_WRONG"
+    assert report["error_code"] == "NAV_DRIVE_FAILED"
     assert report["checks"] == [{"name": "area", "result": "FAIL", "note": report["reason"]}]
 
 

@@ -19,6 +19,7 @@ from quartet_agent_runtime import AgentSettings
 from quartet_bridge_proxy.settings import Settings as BridgeProxySettings
 from quartet_cli.settings import CliSettings
 from quartet_deployment import AGENTS, SERVERS
+from quartet_deployment._environment import TUNABLE
 from quartet_gateway.settings import Settings as GatewaySettings
 from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_perception.settings import PerceptionSettings
@@ -198,6 +199,24 @@ def test_a_container_logs_json_unless_text_is_chosen(
     else:
         (line,) = map(json.loads, lines)
         assert line.items() >= {"level": "INFO", "process": service, "message": "it works"}.items()
+
+
+def test_quartet_up_passes_on_what_compose_does() -> None:
+    """Every limit of a user reaches its process in both ways of deployment."""
+    given = {
+        name
+        for service in CLASSES.keys() - {"cli", "simulation", "bridge-proxy"}
+        for name, value in services()[service]["environment"].items()
+        if str(value).startswith(f"${{{name}")
+    }
+    of_the_stack = {
+        "QUARTET_ARCHITECTURE", "QUARTET_RESULTS", "QUARTET_LOG_FORMAT", "QUARTET_BRIDGE_URL", "QUARTET_STOP_ORIGINS",
+        "QUARTET_PAGE_STOP_URL", "QUARTET_HEARTBEAT_TIMEOUT_S",
+    }  # fmt: skip
+    passed = {name for name in given if TUNABLE.fullmatch(name) or name.startswith("QUARTET_SEGMENTER")}
+    assert given - passed == of_the_stack
+    known = {name for kinds in CLASSES.values() for kind in kinds for name in variables(kind)}
+    assert not [name for name in known if TUNABLE.fullmatch(name) and name not in given]
 
 
 def test_the_simulation_s_container_has_the_folder_in_which_its_robot_file_and_model_are() -> None:

@@ -28,8 +28,8 @@ Given = tuple[str, str]
 
 
 def key_of(tool: str, arguments: Any) -> Given:
-    """Return tool and arguments of a call in a comparable form."""
-    return tool, json.dumps(arguments, sort_keys=True)
+    """Return tool and arguments of a call in a comparable form; agents leave out optional arguments of null or \"\"."""
+    return tool, json.dumps({key: value for key, value in arguments.items() if value not in (None, "")}, sort_keys=True)
 
 
 @dataclass

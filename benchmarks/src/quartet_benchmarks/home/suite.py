@@ -98,7 +98,7 @@ def play_tier(parameters: BenchParameters, tier: Tier) -> BenchResult:
                 start_timeout_s=START_TIMEOUT_S,
             )
             with Stack(options) as stack:
-                models = ", ".join(stack.models.values()) or "scripted"
+                models = ", ".join(stack.model_names)
                 site = load_site(sized if sized and sized.is_file() else stack.site_dir / "site.yaml")
                 unfit = too_wide(site, load_robot(stack.site_dir / "robot.yaml"))
                 left_out |= unfit

@@ -49,7 +49,7 @@ def run(parameters: BenchParameters) -> BenchResult:
                 for number in range(count):
                     jobs.append(job := run_main_job(stack, parameters.seed))
                     parameters.progress(f"job {number + 1}: {job.wall_s:.2f} s")
-            models = ", ".join(stack.models.values()) or "scripted"
+            models = ", ".join(stack.model_names)
         # The processes have sent their last spans when they end.
         spans = list(collector.spans)
     notes = [] if agent is None else [f"flame graph of {agent} (its processor time, without waiting): {path}"]

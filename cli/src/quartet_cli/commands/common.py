@@ -30,7 +30,11 @@ Verbose = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object per line in place of the story.")]
 Robot = Annotated[str | None, typer.Option("--robot", help="Name of the robot; default: the one that is free first.")]
 TimeoutS = Annotated[
-    float, typer.Option("--timeout", help="Seconds of work after which the task fails; waiting does not count.")
+    float | None,
+    typer.Option(
+        "--timeout",
+        help="Seconds of work after which the task fails, without waiting; default: 1800 times QUARTET_PATIENCE.",
+    ),
 ]
 
 World = Annotated[
@@ -66,10 +70,13 @@ def make_renderer(json: bool, verbose: bool) -> EventRenderer:
     return JsonRenderer() if json else StoryRenderer(open_terminal(), verbose)
 
 
-def make_submission(sentence: str, robot: str | None, timeout_s: float, team: str | None = None) -> TaskSubmission:
+def make_submission(
+    sentence: str, robot: str | None = None, timeout_s: float | None = None, team: str | None = None
+) -> TaskSubmission:
     """Return the submission. Raises UsageError with what is wrong and what to do."""
     try:
-        return TaskSubmission(sentence=sentence, robot=robot, team=team, timeout_s=timeout_s)
+        chosen = {} if timeout_s is None else {"timeout_s": timeout_s}
+        return TaskSubmission.model_validate({"sentence": sentence, "robot": robot, "team": team, **chosen})
     except ValidationError as error:
         raise UsageError(_in_words(error, sentence)) from error
 

@@ -41,7 +41,7 @@ def run(
             "programs, sa, ma or malmm.",
         ),
     ] = None,
-    timeout_s: TimeoutS = 1800.0,
+    timeout_s: TimeoutS = None,
     detach: Annotated[bool, typer.Option("--detach", help="Print the task's id and return; the task goes on.")] = False,
     key: Annotated[
         str | None,
@@ -105,7 +105,9 @@ def pick(
 def place(
     target_location: Annotated[str, typer.Argument(help="Name of a surface or container, or 'floor'.")],
     object_name: Annotated[str, OBJECT],
-    object_height_m: Annotated[float, typer.Argument(help="Height of the held object in metres, as pick reports it.")],
+    object_height_m: Annotated[
+        float | None, typer.Argument(help="Height of the held object in metres, if the robot does not know it.")
+    ] = None,
     robot: Robot = None,
     verbose: Verbose = False,
     json: Json = False,

@@ -2,6 +2,7 @@
 
 import signal
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -175,7 +176,7 @@ def demo(
     json: Json = False,
 ) -> None:
     """Start everything, do one job, show it, end everything."""
-    submission = make_submission(sentence, None, 1800.0)
+    submission = make_submission(sentence)
     console = open_terminal(stderr=json)
     folder = state_folder() / "demo"
     options = StackOptions(
@@ -214,8 +215,8 @@ def start_stack(options: StackOptions, console: Console) -> Stack:
     except (DeploymentError, SiteFileError) as error:
         raise CannotStartError(str(error)) from error
     console.print(f"{len(stack.pids())} processes ready after {time.monotonic() - begun:.1f} s", style="dim")
-    if stack.models:
-        console.print("model: " + ", ".join(f"{name}={value}" for name, value in stack.models.items()), soft_wrap=True)
+    if stack.model_names != ["scripted"]:
+        console.print(f"models: {describe_models(stack.models)}", soft_wrap=True)
         for agents, problem in model_problems(stack.url_of("gateway")).items():
             console.print(f"no model for {agents}: {problem}", style="yellow", soft_wrap=True)
     else:
@@ -225,6 +226,14 @@ def start_stack(options: StackOptions, console: Console) -> Stack:
             soft_wrap=True,
         )
     return stack
+
+
+def describe_models(models: Mapping[str, list[str]]) -> str:
+    """Return the models with the agents that use them: `openai/gpt-4.1 (orchestrator, pick); scripted (place)`."""
+    agents_of: dict[str, list[str]] = {}
+    for agent, chain in models.items():
+        agents_of.setdefault(", then ".join(chain), []).append(agent)
+    return "; ".join(f"{chain} ({', '.join(agents)})" for chain, agents in agents_of.items())
 
 
 def model_problems(gateway_url: str) -> dict[str, str]:

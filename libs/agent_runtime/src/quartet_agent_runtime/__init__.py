@@ -3,6 +3,7 @@
 from quartet_agent_runtime._agent import AgentContext, AgentDefinition, CodedAgent
 from quartet_agent_runtime._alike import new_detections, new_places
 from quartet_agent_runtime._approvals import ApprovalRequester
+from quartet_agent_runtime._arguments import repair_arguments
 from quartet_agent_runtime._http import CLOCK_PATIENCE_S, is_out_of_time
 from quartet_agent_runtime._loop import Loop
 from quartet_agent_runtime._model import Model, ModelAnswer, ToolCall
@@ -30,6 +31,7 @@ from quartet_agent_runtime._prompt import (
 from quartet_agent_runtime._protocols import ApprovalClient, Routes
 from quartet_agent_runtime._recorder import Recorder
 from quartet_agent_runtime._release import LetGo, let_go, let_go_over, lies_outside, needs_release
+from quartet_agent_runtime._repairs import Repair, note_repairs, resolve_name
 from quartet_agent_runtime._replay import RecordedTurn, read_turns
 from quartet_agent_runtime._report import Cause, Ending, ReportTool, skill_report, task_report
 from quartet_agent_runtime._request_context import RequestContext
@@ -92,6 +94,7 @@ __all__ = [
     "PromptError",
     "RecordedTurn",
     "Recorder",
+    "Repair",
     "ReportTool",
     "RequestContext",
     "Routes",
@@ -129,13 +132,16 @@ __all__ = [
     "needs_release",
     "new_detections",
     "new_places",
+    "note_repairs",
     "observe",
     "opening_m",
     "place_facts",
     "read_turns",
     "region_of",
     "render_prompt",
+    "repair_arguments",
     "request_message",
+    "resolve_name",
     "retreat",
     "run_agent",
     "run_turns",

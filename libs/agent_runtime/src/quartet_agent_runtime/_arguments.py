@@ -1,8 +1,9 @@
-"""Check the arguments that a model wrote against a tool's JSON Schema."""
+"""Read the arguments that a model or a client wrote, by a tool's JSON Schema."""
 
 import json
 from typing import Any, cast
 
+from quartet_agent_runtime._repairs import Repair, ValueRepairs, decode
 from quartet_agent_runtime.errors import ArgumentsError
 
 MAX_ARGUMENT_CHARS = 16_000
@@ -14,8 +15,8 @@ VALUES = frozenset({"const", "enum", "default", "examples", "required"})
 
 
 def read_arguments(raw: Any, schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments as a mapping that fits `schema`. Raises ArgumentsError with every fault."""
-    value = _parse(raw)
+    """Return the arguments, repaired, as a mapping that fits `schema`. Raises ArgumentsError with every fault."""
+    value, _ = repair_arguments(raw, schema)
     faults = _faults(value, schema)
     if faults:
         raise ArgumentsError(
@@ -25,26 +26,40 @@ def read_arguments(raw: Any, schema: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-def _parse(raw: Any) -> dict[str, Any]:
+def repair_arguments(raw: Any, schema: dict[str, Any]) -> tuple[dict[str, Any], list[Repair]]:
+    """Return the arguments as a mapping, and the repairs for which `schema` leaves exactly one meaning.
+
+    What cannot be repaired stays as it is. Raises ArgumentsError if there is no mapping.
+    """
+    from jsonschema import Draft202012Validator
+
+    value, repairs = _parse(raw)
+    whole = Draft202012Validator(schema)
+    value, more = ValueRepairs(schema, lambda part, of: bool(whole.evolve(schema=of).is_valid(part))).apply(value)  # pyright: ignore[reportUnknownMemberType]
+    return value, [*repairs, *more]
+
+
+def _parse(raw: Any) -> tuple[dict[str, Any], list[Repair]]:
     """Read JSON text; some local models send the object itself, or nothing where there are no arguments."""
-    if raw is None or raw == "":
-        return {}
-    if isinstance(raw, str):
+    repairs: list[Repair] = []
+    if isinstance(raw, str) and raw:
         if len(raw) > MAX_ARGUMENT_CHARS:
             raise ArgumentsError(f"arguments have {len(raw)} characters, at most {MAX_ARGUMENT_CHARS} are taken")
         try:
-            raw = json.loads(raw, parse_constant=_no_constant)
+            raw, repairs = decode(raw)
         except ValueError as error:
             raise ArgumentsError(
                 f"arguments are not JSON: {error}. Send one JSON object, such as {{}} for no arguments"
             ) from error
         except RecursionError:
             raise ArgumentsError("arguments are nested too deeply; send one flat JSON object") from None
+    if raw is None or raw == "":
+        return {}, repairs
     if not isinstance(raw, dict):
         raise ArgumentsError(f"arguments must be one JSON object, got {type(raw).__name__}")
     if not is_text(raw):
         raise ArgumentsError("arguments have half a surrogate pair (\\ud800 to \\udfff alone), which is no character")
-    return cast("dict[str, Any]", raw)
+    return cast("dict[str, Any]", raw), repairs
 
 
 def is_text(value: Any) -> bool:
@@ -54,10 +69,6 @@ def is_text(value: Any) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
 
 
 def checkable(schema: dict[str, Any]) -> dict[str, Any]:

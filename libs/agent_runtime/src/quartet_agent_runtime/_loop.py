@@ -13,9 +13,9 @@ from quartet_agent_runtime._repetition import Repetition
 from quartet_agent_runtime._replay import RecordedTurn, ReplayedCalls
 from quartet_agent_runtime._report import Cause, Ended, Ending, ReportReader, ReportTool
 from quartet_agent_runtime._shown_tool import shown_tool
-from quartet_agent_runtime._tools import ToolOutcome, Tools, failure
+from quartet_agent_runtime._tools import Specs, ToolOutcome, Tools, failure
 from quartet_agent_runtime._work_clock import WorkClock
-from quartet_agent_runtime.calls import Calls, LiveCalls
+from quartet_agent_runtime.calls import Calls, LiveCalls, describe_no_call, repair_calls
 from quartet_agent_runtime.errors import ModelUnavailableError, ToolsUnavailableError
 from quartet_contracts import NOT_RUN, Budget, Usage
 
@@ -48,6 +48,7 @@ class Loop:
         self._clock = clock
         self._live = LiveCalls(tools, report.name, recorder, self._meter)
         self._repetition = Repetition()
+        self._offered: Specs = []
 
     @property
     def usage(self) -> Usage:
@@ -100,7 +101,8 @@ class Loop:
 
     async def _turns(self, talk: Conversation, system: str, recorded: Sequence[RecordedTurn]) -> NoReturn:
         """Take turns until one of them raises Ended, ToolsUnavailableError or ModelUnavailableError."""
-        offered = [shown_tool(spec, system) for spec in [*await self._live.list(), self._report.spec]]
+        self._offered = [*await self._live.list(), self._report.spec]
+        shown = [shown_tool(spec, system) for spec in self._offered]
         for turn in recorded:
             self._meter.count_since(recorded[0].at)
             self._meter.count_turn(turn.answer)
@@ -110,7 +112,8 @@ class Loop:
             if limit := self._meter.exhausted():
                 raise Ended(Cause.BUDGET, limit)
             timeout_s = min(self._model_timeout_s, self._meter.remaining_s)
-            answer = await self._model.answer(talk.messages(), offered, timeout_s)
+            answer = await self._model.answer(talk.messages(), shown, timeout_s)
+            answer = repair_calls(answer, self._offered, self._recorder.actor)
             used = self._meter.count_turn(answer)
             talk.add_answer(answer)
             self._recorder.hold_turn(self.usage.turns, answer, used)
@@ -124,8 +127,7 @@ class Loop:
         if answer.refusal:
             raise Ended(Cause.REFUSED, f"the model refused: {truncate(answer.refusal, 500)}")
         if not answer.calls and not talk.remind(self._report.name):
-            text = truncate(answer.text, 500)
-            raise Ended(Cause.NO_TOOL_CALL, f"the model answered without a tool call: {text!r}")
+            raise Ended(Cause.NO_TOOL_CALL, describe_no_call(answer.text, self._offered))
         last_turn = self._live.overdrawn and len(answer.calls) > 0
         failed = ""
         for call in answer.calls:

@@ -20,6 +20,9 @@ TOOL_CALLS = Counter(
 TOOL_SECONDS = Histogram(
     "quartet_agent_tool_call_seconds", "Duration of tool calls", (AGENT, TOOL), buckets=SECONDS, registry=REGISTRY
 )
+REPAIRS = Counter(
+    "quartet_repaired_calls_total", "Tool calls that were repaired, by kind of repair", (AGENT, KIND), registry=REGISTRY
+)
 REQUESTS = Counter("quartet_skill_requests_total", "Skill requests answered", (AGENT, CODE, ATTEMPT), registry=REGISTRY)
 REQUEST_SECONDS = Histogram(
     "quartet_skill_request_seconds", "Duration of skill requests", (AGENT,), buckets=SECONDS, registry=REGISTRY

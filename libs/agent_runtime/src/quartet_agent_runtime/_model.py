@@ -13,6 +13,8 @@ class ToolCall:
     arguments: Any
     fault: str = ""
     """Why the call must not be made, from the way in which the answer came; "" for a sound one."""
+    repaired: str = ""
+    """What was repaired in it, in words for the model."""
 
 
 @dataclass(frozen=True)

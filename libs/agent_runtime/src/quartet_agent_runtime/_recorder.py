@@ -133,6 +133,7 @@ class Recorder:
                 tool=call.name[:100],
                 arguments=truncate(_text(call.arguments), MAX_JOURNAL_TEXT),
                 fault=call.fault,
+                repaired=call.repaired,
             )
             for call in answer.calls[:MAX_JOURNALED_CALLS]
         ]

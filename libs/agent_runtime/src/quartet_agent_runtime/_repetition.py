@@ -8,7 +8,7 @@ from quartet_agent_runtime._model import ToolCall
 from quartet_agent_runtime._tools import ToolOutcome, failure
 
 LIMIT = 3
-VOLATILE = frozenset({"duration_s"})
+VOLATILE = frozenset({"duration_s", "repaired"})
 DECIMALS = 2
 
 

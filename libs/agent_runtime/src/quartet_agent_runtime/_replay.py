@@ -70,7 +70,7 @@ async def read_turns(events: Iterable[JournalEvent], load_image: LoadImage) -> l
 def _answer(said: ModelTurn) -> ModelAnswer:
     return ModelAnswer(
         text="" if said.refused else said.text,
-        calls=[ToolCall(id=call.id, name=call.tool, arguments=call.arguments, fault=call.fault) for call in said.calls],
+        calls=[ToolCall(call.id, call.tool, call.arguments, call.fault, call.repaired) for call in said.calls],
         refusal=said.text if said.refused else None,
         model=said.model,
         prompt_tokens=said.usage.prompt_tokens,

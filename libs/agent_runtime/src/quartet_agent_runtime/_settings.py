@@ -8,13 +8,13 @@ from pydantic_settings import SettingsConfigDict
 
 import quartet_process
 from quartet_contracts import ANY_ROBOT, TEAM_QUEUE
-from quartet_process import HttpSettings
+from quartet_process import AnswerSeconds, HttpSettings, PatientSettings
 from quartet_site import RobotFiles, RobotSetup, load_robots
 
 Url = Annotated[str, Field(pattern=r"^https?://")]
 
 
-class AgentSettings(HttpSettings):
+class AgentSettings(PatientSettings, HttpSettings):
     """Environment of an agent process, prefix QUARTET_."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", extra="ignore", env_ignore_empty=True)
@@ -38,8 +38,8 @@ class AgentSettings(HttpSettings):
     """Of every robot that `robots` does not have."""
     robots: dict[str, RobotFiles] = {}
     """Files of single robots, as JSON: robot -> {robot_file, site_file}."""
-    model_timeout_s: Annotated[float, Field(gt=0)] = 120.0
-    """Wall time that one answer of the model may take."""
+    model_timeout_s: AnswerSeconds = 120.0
+    """Time limit of one answer of the model; above the gateway's retries.total_s."""
     tool_timeout_s: Annotated[float, Field(gt=0)] = 240.0
     """Wall time that one tool call may take; longer than the longest motion."""
     grace_s: Annotated[float, Field(ge=2)] = 8.0

@@ -1,18 +1,55 @@
 """The tool calls of one loop: checked, journaled before they are made unless they only read, counted."""
 
-from typing import Protocol
+import contextlib
+from dataclasses import replace
+from typing import Any, Protocol
 
-from quartet_agent_runtime._arguments import read_arguments
+from quartet_agent_runtime._arguments import read_arguments, repair_arguments
 from quartet_agent_runtime._conversation import truncate
 from quartet_agent_runtime._meter import Meter
-from quartet_agent_runtime._model import ToolCall
+from quartet_agent_runtime._model import ModelAnswer, ToolCall
 from quartet_agent_runtime._recorder import Recorder
+from quartet_agent_runtime._repairs import Repair, is_written_call, note_repairs, resolve_name
 from quartet_agent_runtime._tools import CallResult, Specs, ToolOutcome, Tools, ToolSpec, failure
 from quartet_agent_runtime.errors import ArgumentsError
 from quartet_contracts.tools.results import CommonCode
 
 NOT_MADE = frozenset({"BROKEN_ANSWER", "UNKNOWN_TOOL", "INVALID_ARGUMENTS", "BUDGET_SPENT"})
 """Codes of calls that were refused before they were counted."""
+
+
+def repair_calls(answer: ModelAnswer, offered: Specs, agent: str) -> ModelAnswer:
+    """Return `answer` with the repairs for which the `offered` tools leave exactly one meaning.
+
+    A loop repairs an answer when it arrives: its journal entry, its replay and the history have the repaired calls.
+    """
+    schemas = {spec.name: spec.schema for spec in offered}
+    return replace(answer, calls=[_repair_call(call, schemas, agent) for call in answer.calls])
+
+
+def _repair_call(call: ToolCall, schemas: dict[str, dict[str, Any]], agent: str) -> ToolCall:
+    name = resolve_name(call.name, schemas)
+    if call.fault or name is None:
+        return call
+    repairs: list[Repair] = [] if name == call.name else [("name", f"the tool's name is {name}")]
+    arguments = call.arguments
+    # The reader of the call rejects it with the same error.
+    with contextlib.suppress(ArgumentsError):
+        repaired, more = repair_arguments(arguments, schemas[name])
+        arguments, repairs = repaired if more else arguments, [*repairs, *more]
+    return replace(call, name=name, arguments=arguments, repaired=note_repairs(agent, repairs))
+
+
+def describe_no_call(text: str, offered: Specs) -> str:
+    """Return why an answer without a tool call ends a loop."""
+    shown = repr(truncate(text, 500))
+    if not is_written_call(text, [spec.name for spec in offered]):
+        return f"the model answered without a tool call: {shown}"
+    return (
+        "the model wrote its tool call as text, which its server did not parse: start vLLM with "
+        "--enable-auto-tool-choice and --tool-call-parser, llama.cpp with --jinja, or take a model that supports tool "
+        f"calls; quartet doctor --models checks it. The model answered: {shown}"
+    )
 
 
 class Calls(Protocol):
@@ -53,7 +90,7 @@ class LiveCalls:
         spec = self._specs.get(call.name)
         result = await self._recorder.record_call(
             call,
-            lambda: self._checked(call),
+            lambda: self._noted(call),
             "unknown" if spec is None else spec.name,
             journaled=journaled,
             durable=False,
@@ -73,6 +110,11 @@ class LiveCalls:
         """Return whether `call` may have moved the robot."""
         spec = self._specs.get(call.name)
         return spec is not None and not spec.reads and outcome.error_code not in NOT_MADE
+
+    async def _noted(self, call: ToolCall) -> ToolOutcome:
+        """Make `call` and mention its repairs in the outcome, so that the model writes the next one right."""
+        outcome = await self._checked(call)
+        return replace(outcome, content={**outcome.content, "repaired": call.repaired}) if call.repaired else outcome
 
     async def _checked(self, call: ToolCall) -> ToolOutcome:
         """Return what the tool gave, or why the call was not made."""

@@ -94,7 +94,7 @@ class GatewayClient:
         except TimeoutError:
             raise ModelUnavailableError(
                 f"the gateway at {self._url} gave no answer for '{self._agent}' within {timeout_s:.0f} s; "
-                "is the model overloaded? (QUARTET_MODEL_TIMEOUT_S)"
+                "for a slow model raise QUARTET_PATIENCE, or QUARTET_MODEL_TIMEOUT_S"
             ) from None
         if not response.is_success:
             raise ModelUnavailableError(

@@ -34,7 +34,8 @@ class TaskSubmission(Arguments):
     """Way in which all robots agree on a plan (cmas, dmas, hmas1, hmas2), or in which several models write programs for
     one robot's arm (sa, ma, malmm); None: one model does the task."""
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 1800.0
-    """The task fails when its work takes longer (wall time). Time in the queue and in PAUSED is none of it."""
+    """The task fails when its work takes longer (wall time). Time in the queue and in PAUSED is none of it.
+    Without it, the orchestrator's QUARTET_TASK_TIMEOUT_S applies."""
     queue_timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 86_400.0
     """The task fails when no robot has begun it this long after it was accepted (wall time)."""
     budget: Budget = Budget(turns=50)

@@ -32,7 +32,7 @@ class StateChanged(Entry):
 
 
 class WantedCall(Entry):
-    """A tool call as a model wrote it."""
+    """A tool call that a model wants."""
 
     id: str
     tool: str
@@ -40,6 +40,8 @@ class WantedCall(Entry):
     """JSON text, not checked."""
     fault: str = ""
     """Reason why it must not be made: the answer was cut off, or its id came twice."""
+    repaired: str = ""
+    """What was repaired in `tool` and `arguments`, which are as they were understood."""
 
 
 class ModelTurn(Entry):

@@ -92,9 +92,9 @@ class PlaceArguments(Arguments):
     target_location: Annotated[Term, Field(description="Surface or container to place on or into, or 'floor'.")]
     object_name: Annotated[Term, Field(description="The object that is held.")]
     object_height_m: Annotated[
-        float,
-        Field(ge=0, le=1, allow_inf_nan=False, description="held_object_height_m that pick reported [m]."),
-    ]
+        float | None,
+        Field(ge=0, le=1, allow_inf_nan=False, description="Height of what is held [m]; leave it out: it is measured."),
+    ] = None
     target_id: Annotated[
         ObjectId | None, Field(description="object_id of the surface or container that the approach reported.")
     ] = None
@@ -135,8 +135,9 @@ A = TypeVar("A", bound=Arguments)
 
 
 def without_ids(arguments: A) -> A:
-    """Return the arguments without object ids: a request for an object that got a new id is still the same."""
-    ids = {name: None for name in ("object_id", "target_id", "held_id") if name in type(arguments).model_fields}
+    """Return the arguments without ids and height: a request for an object that got a new one is still the same."""
+    names = ("object_id", "target_id", "held_id", "object_height_m")
+    ids = {name: None for name in names if name in type(arguments).model_fields}
     return arguments.model_copy(update=ids) if any(getattr(arguments, name) for name in ids) else arguments
 
 

@@ -9,9 +9,12 @@ from dotenv import dotenv_values
 
 from quartet_process.redact import SECRET_NAME
 
-SCRIPTED = "scripted"
-"""Name of the scripted model in deploy/gateway.yaml."""
-MODEL = re.compile(r"^QUARTET_MODEL(_[A-Z]+)?$")
+PATIENCE = "QUARTET_PATIENCE"
+TUNABLE = re.compile(
+    rf"{PATIENCE}|QUARTET_(LOG_LEVEL|REQUIRE_BEATS|ALLOWED_HOSTS|MISBEHAVE\w*|PAUSE_LIMIT_S|AGENT_ABSENT_S|CANCEL_WAIT_S"
+    r"|SESSION_S|(MODEL|TOOL|TASK|SKILL|QUESTION|LOOK|FENCE)_TIMEOUT_S|(GATEWAY|OUTCOME)_PATIENCE_S)"
+)
+"""Matches settings that a user may change and that are no secrets; each process reads those that it knows."""
 
 
 def read_dotenv(path: Path) -> dict[str, str]:
@@ -29,12 +32,12 @@ def public_environment() -> dict[str, str]:
 
 
 def gateway_environment(dotenv: dict[str, str]) -> dict[str, str]:
-    """Return model choices and provider keys, from the environment and from .env (the environment wins)."""
+    """Return patience, model choices and provider keys, from the environment and from .env (the environment wins)."""
     given = {**dotenv, **os.environ}
     return {
         name: value
         for name, value in given.items()
-        if name.startswith(("QUARTET_MODEL", "QUARTET_GATEWAY_FILE"))
+        if name.startswith(("QUARTET_MODEL", "QUARTET_GATEWAY_FILE", PATIENCE))
         # The gateway needs none of a person's own tokens for Quartet.
         or (not name.startswith("QUARTET_") and (name in dotenv or SECRET_NAME.search(name)))
     }
@@ -46,17 +49,10 @@ def segmenter_environment(dotenv: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in given.items() if name.startswith("QUARTET_SEGMENTER") and value}
 
 
-def chosen_models(dotenv: dict[str, str]) -> dict[str, str]:
-    """Return the settings that replace the scripted model: {variable: model}."""
+def tunable_environment(dotenv: dict[str, str]) -> dict[str, str]:
+    """Return the TUNABLE settings, from the environment and from .env (the environment wins)."""
     given = {**dotenv, **os.environ}
-    return {name: value for name, value in sorted(given.items()) if MODEL.match(name) and value}
-
-
-def needs_scripted_model(chosen: dict[str, str]) -> bool:
-    """Return whether any agent uses the scripted model."""
-    agents = ("ORCHESTRATOR", "APPROACH", "PICK", "PLACE")
-    everywhere = chosen.get("QUARTET_MODEL", SCRIPTED)
-    return any(chosen.get(f"QUARTET_MODEL_{agent}", everywhere) == SCRIPTED for agent in agents)
+    return {name: value for name, value in given.items() if TUNABLE.fullmatch(name) and value}
 
 
 def headless_gl() -> str:

@@ -66,7 +66,7 @@ class StackOptions:
     env_of: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     """Added to the environment of single processes, by name."""
     use_dotenv: bool = True
-    """Whether .env may put another model in the place of the scripted one."""
+    """Whether .env and the environment may choose models and change settings."""
     start_timeout_s: float = 60.0
     """Time that all processes together have to become ready [s]."""
 

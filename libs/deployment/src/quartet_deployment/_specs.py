@@ -9,13 +9,13 @@ from pathlib import Path
 from quartet_bus.access import ADMIN, AGENTS
 from quartet_contracts import MODEL_SKILLS
 from quartet_deployment._environment import (
-    chosen_models,
     gateway_environment,
     headless_gl,
-    needs_scripted_model,
     read_dotenv,
     segmenter_environment,
+    tunable_environment,
 )
+from quartet_deployment._models import SCRIPTED, SCRIPTED_URL, models_in_use
 from quartet_deployment._options import StackOptions
 from quartet_deployment._ports import HOST, free_ports, redis_answers
 from quartet_deployment._process import MODULE, ProcessSpec
@@ -102,9 +102,9 @@ def choose_addresses(options: StackOptions) -> Addresses:
     return Addresses(robots_at(options, folder, ports), ports)
 
 
-def models(options: StackOptions) -> dict[str, str]:
-    """Return the settings that replace the scripted model, {} for the scripted model."""
-    return chosen_models(read_dotenv(project_root() / ".env")) if options.use_dotenv else {}
+def models(options: StackOptions) -> dict[str, list[str]]:
+    """Return the model of each agent, followed by its fallbacks."""
+    return models_in_use({**_gateway_environment(options), **options.env, **options.env_of.get("gateway", {})})
 
 
 def specs(options: StackOptions, at: Addresses, secrets: SecretsFolder) -> list[ProcessSpec]:
@@ -113,12 +113,14 @@ def specs(options: StackOptions, at: Addresses, secrets: SecretsFolder) -> list[
     if options.guard_url is None:
         built += [_simulation(options, at, secrets, home) for home in range(options.homes)]
     write_robot_files(at.robots, site_folder(options))
+    tunable = tunable_environment(_dotenv(options)) if options.use_dotenv else {}
     for name, module in MODULES.items():
-        if name == "scripted_model" and not needs_scripted_model(models(options)):
+        if name == "scripted_model" and not any(SCRIPTED in chain for chain in models(options).values()):
             continue
         state = options.state_dir / name
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         env = {
+            **tunable,
             **_common_environment(options, name),
             "QUARTET_SECRETS_DIR": str(secrets.path(name)),
             "QUARTET_PORT": str(at.ports[name]),
@@ -178,10 +180,7 @@ def _own_environment(options: StackOptions, at: Addresses, name: str) -> dict[st
     folder = site_folder(options)
     files = _files(at, folder)
     if name == "gateway":
-        dotenv = read_dotenv(project_root() / ".env") if options.use_dotenv else {}
-        chosen = gateway_environment(dotenv) if options.use_dotenv else {}
-        file = {"QUARTET_GATEWAY_FILE": str(project_root() / "deploy" / "gateway.yaml")}
-        return {**file, **chosen, "QUARTET_SCRIPTED_MODEL_URL": at.url("scripted_model")}
+        return {**_gateway_environment(options), SCRIPTED_URL: at.url("scripted_model")}
     if name in SERVERS:
         env = _files(at, folder, bridges=True)
         if not options.realtime and options.guard_url is None:
@@ -245,8 +244,17 @@ def _upstreams(options: StackOptions, server: str) -> dict[str, str]:
 
 def _segmenter(options: StackOptions, at: Addresses) -> dict[str, str]:
     """Return the variables of the segmenter, and the gateway to a vision model."""
-    dotenv = read_dotenv(project_root() / ".env") if options.use_dotenv else {}
-    return {"QUARTET_GATEWAY_URL": at.url("gateway"), **segmenter_environment(dotenv)}
+    return {"QUARTET_GATEWAY_URL": at.url("gateway"), **segmenter_environment(_dotenv(options))}
+
+
+def _gateway_environment(options: StackOptions) -> dict[str, str]:
+    """Return the gateway's file, the model choices and the provider keys."""
+    file = {"QUARTET_GATEWAY_FILE": str(project_root() / "deploy" / "gateway.yaml")}
+    return {**file, **(gateway_environment(_dotenv(options)) if options.use_dotenv else {})}
+
+
+def _dotenv(options: StackOptions) -> dict[str, str]:
+    return read_dotenv(project_root() / ".env") if options.use_dotenv else {}
 
 
 def _redis(options: StackOptions, at: Addresses, secrets: SecretsFolder) -> ProcessSpec:

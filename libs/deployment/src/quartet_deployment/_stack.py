@@ -43,7 +43,7 @@ class Stack:
     def __init__(self, options: StackOptions) -> None:
         self.options = options = with_robot(with_world(options))
         self.models = models(options)
-        """The settings that chose another model than the scripted one, {} for the scripted one."""
+        """The model of each agent, followed by its fallbacks: provider/model, or "scripted"."""
         self.secrets = SecretsFolder(options.state_dir / "secrets")
         """The keys and tokens of its processes."""
         self._at: Addresses = choose_addresses(options)
@@ -61,6 +61,11 @@ class Stack:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    @property
+    def model_names(self) -> list[str]:
+        """The models that any agent uses, each once."""
+        return list(dict.fromkeys(name for chain in self.models.values() for name in chain))
 
     @property
     def url(self) -> str:

@@ -31,18 +31,10 @@ def pick(request: dict[str, Any], facts: dict[str, Any]) -> Procedure:
     transit = str(facts["arm"]["transit_state"])
     arm = Arm(transit, failed=PickCode.PICK_PLAN_FAILED, out_of_reach=PickCode.PICK_REACH_EXCEEDED)
     pose = yield from _grasp(arm, request)
-    height = pose.get("object_height_m")
-    held = {"held_object_height_m": height} if isinstance(height, int | float) and 0 <= height <= 1 else {}
-    state = yield from _lift(arm, pose, wanted, held)
+    state = yield from _lift(arm, pose, wanted)
     if state.get("state") != GraspState.HOLDING:
         raise GaveUpError(PickCode.PICK_ATTACH_TIMEOUT, f"'{wanted}' is no longer in the gripper after the lift")
-    return {
-        "success": True,
-        "error_code": PickCode.NONE,
-        "reason": f"'{wanted}' is held and lifted",
-        "held_object": wanted,
-        **held,
-    }
+    return {"success": True, "error_code": PickCode.NONE, "reason": f"'{wanted}' is held and lifted"}
 
 
 def _grasp(arm: Arm, request: dict[str, Any]) -> Turns[Result]:
@@ -121,7 +113,7 @@ def _first_pose(arm: Arm, request: dict[str, Any]) -> Turns[Result]:
     return pose
 
 
-def _lift(arm: Arm, pose: Result, wanted: str, held: dict[str, Any]) -> Turns[Result]:
+def _lift(arm: Arm, pose: Result, wanted: str) -> Turns[Result]:
     """Lift the object, bring the arm to its transit state, and return the grasp state.
 
     An arm that cannot lift stays where it is: a swing to the side would drag the object through what stands there.
@@ -133,7 +125,7 @@ def _lift(arm: Arm, pose: Result, wanted: str, held: dict[str, Any]) -> Turns[Re
         results = yield from carry_out(again, *rest)
     if not results[-1].ok and len(results) < 1 + len(rest):
         what = "could not be lifted" if len(results) == 1 else "is lifted, but the arm did not reach its transit state"
-        raise GaveUpError(PickCode.PICK_PLAN_FAILED, f"'{wanted}' is held and {what}: {why(results[-1])}", **held)
+        raise GaveUpError(PickCode.PICK_PLAN_FAILED, f"'{wanted}' is held and {what}: {why(results[-1])}")
     return (yield from arm.settled(results[-1]))
 
 

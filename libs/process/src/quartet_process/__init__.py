@@ -15,6 +15,7 @@ from quartet_process._background import BACKGROUND, BackgroundTasks
 from quartet_process._clocks import boot_time, clock_skew
 from quartet_process._correlation import correlation_ids, current_ids
 from quartet_process._logs import JsonFormatter, LogFormat, set_up_logging
+from quartet_process._patience import AnswerSeconds, PatientSettings, scaled_times
 from quartet_process._running import run_process, stop_on_signals, unless_stopped, write_ready_file
 from quartet_process._secrets import (
     MIN_TOKEN_LENGTH,
@@ -50,6 +51,7 @@ __all__ = [
     "BACKGROUND",
     "MIN_TOKEN_LENGTH",
     "REGISTRY",
+    "AnswerSeconds",
     "BackgroundTasks",
     "Exposition",
     "HttpSettings",
@@ -58,6 +60,7 @@ __all__ = [
     "LabelValues",
     "ListenError",
     "LogFormat",
+    "PatientSettings",
     "ProcessError",
     "ProcessSettings",
     "RedactingFilter",
@@ -86,6 +89,7 @@ __all__ = [
     "register_secret",
     "require_credential",
     "run_process",
+    "scaled_times",
     "set_up_logging",
     "stop_on_signals",
     "token_source",

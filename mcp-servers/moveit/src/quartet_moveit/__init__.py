@@ -13,8 +13,7 @@ def register(server: ToolServer) -> None:
     operations = Operations(lambda: grant.fence if (grant := current_grant.get()) else 0)
     held = HeldObject(server.robot, lambda: gripper.grasp_of(server.robot), operations.outdate)
     planner = Planner(server.robot, held)
-    gripper.register(server, held)
-    for topic in (plan, cartesian, kinematics):
+    for topic in (gripper, plan, cartesian, kinematics):
         topic.register(server, planner)
     plans.register(server, operations, planner)
     execute.register(server, operations, held)

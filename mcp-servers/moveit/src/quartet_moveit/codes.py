@@ -57,12 +57,12 @@ _TOOL_CODES: dict[int, str] = {
 
 ADVICE: dict[str, str] = {
     MoveitCode.PLANNING_FAILED: "no collision-free way was found: once more, since the planner tries at random",
-    MoveitCode.EXECUTION_FAILED: "the arm did not get there: get_current_pose, then plan again from where it is",
-    MoveitCode.START_IN_COLLISION: "the arm touches something in the planning scene: clear_planning_scene, then again",
+    MoveitCode.EXECUTION_FAILED: "the arm did not get there: plan again from where it is",
+    MoveitCode.START_IN_COLLISION: "the arm touches something in the planning scene: clear the scene, then try again",
     MoveitCode.GOAL_IN_COLLISION: "the arm would touch something there: choose a higher pose; to an object to be "
-    "grasped go straight down with plan_cartesian_path",
+    "grasped go straight down",
     MoveitCode.OUT_OF_REACH: "the arm cannot reach that pose from here: drive nearer, or choose another pose",
-    CommonCode.CANCELED: "the motion was canceled; get_current_pose before going on",
+    CommonCode.CANCELED: "the motion was canceled; look where the arm is before going on",
 }
 
 

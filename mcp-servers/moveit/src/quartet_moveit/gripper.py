@@ -12,11 +12,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from quartet_contracts import Skill
 from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import Grasp, GraspState, GripperResult, MoveitCode, Release
 from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.arm import pose_in, tool_pose_or_none
-from quartet_moveit.held_object import HeldObject
+from quartet_moveit.planner import Planner
 from quartet_robot_link import (
     LATCHED,
     SENSOR,
@@ -87,9 +88,9 @@ class Reading:
     status: str | None
 
 
-def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a list of small functions
+def register(server: ToolServer, planner: Planner) -> None:  # noqa: C901 - a list of small functions
     """Add open_gripper, close_gripper and get_grasp_state."""
-    robot, file = server.robot, server.robot.file.gripper
+    robot, file, held = server.robot, server.robot.file.gripper, planner.held
     releases: list[tuple[float, Place]] = []
     """The last release: time on the monotonic clock [s], place of the flange. It is forgotten once something is held
     again: whatever is missing then was not let go there."""
@@ -113,11 +114,20 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
                 f"effort {effort:g} N is not valid for closing; valid: {file.holding_min_effort_n:g} to "
                 f"{file.max_effort_n:g}: fingers that press less cannot be told from fingers that hold nothing"
             )
-        if not server.limits.may_release:
-            now = await grasp_of(robot)
-            wider = robot.file.gripper.width_at(position) > (now.width_m or 0.0) + WIDER_M
-            if wider and now.state is not GraspState.EMPTY and not await is_where_it_closed():
-                server.limits.check_release(tool, now.message)
+        grant = current_grant.get()
+        in_air = planner.hand_is_free and grant is not None and grant.sub == Skill.PLACE
+        if server.limits.may_release and not in_air:
+            return
+        now = await grasp_of(robot)
+        wider = robot.file.gripper.width_at(position) > (now.width_m or 0.0) + WIDER_M
+        if wider and now.state is not GraspState.EMPTY and not await is_where_it_closed():
+            server.limits.check_release(tool, now.message)
+            if in_air and now.state is GraspState.HOLDING:
+                raise ToolError(
+                    f"{now.message}, and the arm came here clear of everything, so it would fall: move straight down "
+                    "to place_pose with plan_cartesian_path first. Nothing moved.",
+                    code=MoveitCode.WOULD_DROP,
+                )
 
     @asynccontextmanager
     async def noting_release() -> AsyncIterator[None]:
@@ -137,9 +147,9 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
     async def open_gripper(position: Finite = file.open_position, effort: Finite = file.effort) -> GripperResult:
         """Open the gripper; whatever it holds is released. width_m is the opening afterwards.
 
-        position and effort (N) may be left out. Failures: GRIPPER_FAILED (it did not open: something blocks the
-        fingers), INVALID_PARAMETERS, CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown:
-        get_grasp_state first), STOPPED (report it).
+        position and effort (N) may be left out. Failures: WOULD_DROP (nothing is below what is held: go straight down
+        first), GRIPPER_FAILED (it did not open: something blocks the fingers), INVALID_PARAMETERS, CANCELED, BUSY,
+        TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown: get_grasp_state first), STOPPED (report it).
         """
         result = await command("open_gripper", position, effort)
         await held.opened(result, held=held_before)
@@ -222,7 +232,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
         if now.state is GraspState.EMPTY:
             grasps.clear()
         forget_release(now.state)
-        known: dict[str, Any] = {}
+        known: dict[str, Any] = {"object_height_m": held.height_m if now.state is GraspState.HOLDING else None}
         if releases:
             at, (position, on_map) = releases[0]
             age_s = time.monotonic() - at
@@ -284,7 +294,7 @@ def register(server: ToolServer, held: HeldObject) -> None:  # noqa: C901 - a li
         if outcome.status is GoalStatus.CANCELED:
             fields |= {"ok": False, "error_code": CommonCode.CANCELED, "message": "the gripper was stopped on the way"}
         elif outcome.status is GoalStatus.ABORTED and not values.get("stalled"):
-            text = "the gripper's controller gave up; get_grasp_state, then try again"
+            text = "the gripper's controller gave up; read the grasp state, then try again"
             fields |= {"ok": False, "error_code": MoveitCode.GRIPPER_FAILED, "message": text}
         return GripperResult(**fields)
 
@@ -390,7 +400,7 @@ def judge(robot: Robot, reading: Reading) -> GripperResult:
         GraspState.EMPTY: "nothing is held",
         GraspState.MOVING: f"the fingers still move after {file.settle_timeout_s:g} s",
         GraspState.UNKNOWN: f"the fingers touch {wide} with {reading.effort_n:.1f} N, less than the "
-        f"{file.holding_min_effort_n:g} N that hold it for sure; close_gripper to hold it, open_gripper to let go",
+        f"{file.holding_min_effort_n:g} N that hold it for sure; close the fingers to hold it, open them to let go",
     }
     return GripperResult(
         state=state,

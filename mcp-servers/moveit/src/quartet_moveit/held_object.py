@@ -57,6 +57,11 @@ class HeldObject:
         """Whether the last reading found something between the fingers."""
         return self._width is not None
 
+    @property
+    def height_m(self) -> float | None:
+        """Height of what is held [m], as it was told when the fingers closed; None where it was not."""
+        return None if self._size is None else self._size[2]
+
     def note(self, now: GripperResult, size_m: Size | None = None) -> None:
         """Note a reading of the gripper, and the size of what it closed on where that is told."""
         if now.state is GraspState.HOLDING:

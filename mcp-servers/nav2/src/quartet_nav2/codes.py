@@ -66,7 +66,7 @@ MISSED_WAYPOINT = "missed says at which waypoint and why: look, then go on from 
 _ADVICE: tuple[tuple[str, str], ...] = (
     ("GOAL_OCCUPIED", "the goal is inside an obstacle: choose a pose further from furniture and walls"),
     ("GOAL_OUTSIDE_MAP", "the goal is outside the map: check x and y (map frame, metres)"),
-    ("START_OCCUPIED", "the robot touches an obstacle in the costmap: clear_costmaps, or backup_robot a little"),
+    ("START_OCCUPIED", "the robot touches an obstacle in the costmap: clear_costmaps, or back up a little"),
     ("NO_VALID_PATH", "no free way leads there: clear_costmaps and try once more, then choose another pose"),
     ("INVALID_PLANNER", "leave planner_id out: the robot's default is used then"),
     ("START_OUTSIDE_MAP", "the start is outside the map: check its x and y (map frame, metres)"),
@@ -78,7 +78,7 @@ _ADVICE: tuple[tuple[str, str], ...] = (
     ("COLLISION_AHEAD", "an obstacle is in the way: the robot stopped before it; look, then turn or back up"),
     ("TF_ERROR", "the robot does not know where it is: wait for localisation, then try once more"),
     ("TIMEOUT", "it took too long: look where the robot stands and try once more"),
-    ("NO_VALID_CONTROL", "the controller found no safe velocity: clear_costmaps, or backup_robot a little"),
+    ("NO_VALID_CONTROL", "the controller found no safe velocity: clear_costmaps, or back up a little"),
 )
 
 

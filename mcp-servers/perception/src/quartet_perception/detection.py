@@ -51,7 +51,7 @@ def describe(view: View, found: SegmentedObject) -> Detection:
             "position_base_sd": base_sd,
             "position_map_sd": map_sd,
             "near_point_base": near,
-            "size_m": to_point(high - low),
+            "size_m": None if found.in_gripper else to_point(high - low),
         }
     )
 

@@ -54,6 +54,8 @@ class TrackedObject:
     """Whether the gripper held it when it was last seen, so that `place` is out of date."""
     mistaken: bool = False
     """Whether it was grasped, was found not to be what `name` says, and stands where it was again."""
+    height_m: float | None = None
+    """Height that the last grasp pose measured [m]."""
     seen_at: float = field(default_factory=time.monotonic)
     """When that was, on the monotonic clock [s]."""
 
@@ -72,8 +74,8 @@ class ObjectTracker:
         if found is None:
             raise UnknownObjectIdError(
                 f"object_id {object_id!r} is unknown: this robot has not seen it in this task, or the server "
-                "restarted; valid are the object_ids of this task's own results. Go on with the name, or call "
-                "detect_objects again"
+                "restarted; valid are the object_ids of this task's own results. Go on with the name, or look "
+                "for it again"
             )
         if found.mistaken:
             raise UnknownObjectIdError(
@@ -91,12 +93,17 @@ class ObjectTracker:
         """Return the objects that a task has grasped by mistake and put back."""
         return [one for one in self._tasks.get(task, OrderedDict()).values() if one.mistaken]
 
-    def mark_grasp_target(self, task: str, object_id: str) -> None:
+    def mark_grasp_target(self, task: str, object_id: str, height_m: float | None = None) -> None:
         """Note that a grasp was planned for this object: what the gripper holds next under its name is this one.
 
         Raises UnknownObjectIdError.
         """
-        self._grasp_targets[task] = replace(self.get(task, object_id))
+        self._grasp_targets[task] = replace(self.get(task, object_id), height_m=height_m)
+
+    def grasped_height(self, task: str, names: Collection[str]) -> float | None:
+        """Return the height of the object of the last planned grasp [m]; None where it has none of `names`."""
+        target = self._grasp_targets.get(task)
+        return target.height_m if target is not None and target.name in names else None
 
     def mark_mistaken(self, task: str, names: Collection[str]) -> TrackedObject | None:
         """Note that what a grasp was last planned for under one of `names` is another thing, and was put back.

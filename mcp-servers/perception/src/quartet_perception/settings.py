@@ -4,13 +4,15 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
+
+from quartet_process import AnswerSeconds, PatientSettings
 
 HttpUrl = Annotated[str, Field(pattern=r"^https?://[^/\s]")]
 DEFAULT_SEGMENTER = "colour_shape"
 
 
-class PerceptionSettings(BaseSettings):
+class PerceptionSettings(PatientSettings):
     """QUARTET_SEGMENTER and its companions."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", env_ignore_empty=True, extra="ignore")
@@ -22,7 +24,7 @@ class PerceptionSettings(BaseSettings):
     """Endpoint of the `http` segmenter."""
     segmenter_key: SecretStr | None = None
     """Sent to that endpoint as bearer token."""
-    segmenter_timeout_s: Annotated[float, Field(gt=0, le=120, allow_inf_nan=False)] = 25.0
+    segmenter_timeout_s: Annotated[AnswerSeconds, Field(le=120)] = 25.0
     """For one picture, with all its tries; below the 30 s that segment_objects takes by default."""
     segmenter_boxes: Literal["thousandths", "pixels"] = "thousandths"
     """The coordinates in which `vision_llm` asks for boxes."""

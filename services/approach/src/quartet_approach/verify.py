@@ -18,9 +18,11 @@ async def verify(check: RequestContext, report: ApproachReport) -> ApproachRepor
 
     A claimed success whose target cannot be seen becomes NAV_VERIFY_OVERRIDE; a target that was not in view and is
     found by the search is a success, and so is an area that is reached at another pose, or once its way is free.
+    NAV_AREA_WRONG means that the site has no such area, or the target in another one. A robot that is elsewhere did
+    not drive there: NAV_DRIVE_FAILED.
     """
-    settled = {ApproachCode.NONE, ApproachCode.NAV_TARGET_NOT_VISIBLE, ApproachCode.NAV_DRIVE_FAILED}
-    if report.error_code not in settled:
+    failed = {ApproachCode.NAV_DRIVE_FAILED, ApproachCode.NAV_AREA_WRONG}
+    if report.error_code not in {ApproachCode.NONE, ApproachCode.NAV_TARGET_NOT_VISIBLE, *failed}:
         return report
     arguments = check.request.arguments
     assert isinstance(arguments, ApproachArguments)
@@ -30,9 +32,9 @@ async def verify(check: RequestContext, report: ApproachReport) -> ApproachRepor
         return _failed(
             ApproachCode.NAV_AREA_WRONG, f"'{arguments.target_area}' is no area of this site; areas: {known}"
         )
-    drove = report.error_code is not ApproachCode.NAV_DRIVE_FAILED
+    drove = report.error_code not in failed
     if drove and (fault := await _outside(check, area)):
-        return _failed(ApproachCode.NAV_AREA_WRONG, fault, area=CheckResult.FAIL)
+        return _failed(ApproachCode.NAV_DRIVE_FAILED, fault, area=CheckResult.FAIL)
     target = Target.of(check, arguments, area)
     if target.place is not None and target.place.area != area.name:
         return _failed(

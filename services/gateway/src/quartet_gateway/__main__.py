@@ -72,7 +72,7 @@ def _make_gateway(settings: Settings) -> Gateway:
     """Read keys and file, and import LiteLLM. Raises SecretError and ConfigurationError."""
     provider_keys = ProviderKeys(os.environ, settings.secrets_dir)
     provider_keys.put_into(os.environ)
-    file = load_file(find_file(settings.gateway_file))
+    file = load_file(find_file(settings.gateway_file)).with_patience(settings.patience)
     return Gateway(
         file,
         choose_models(file, settings),

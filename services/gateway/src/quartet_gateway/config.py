@@ -4,13 +4,15 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from quartet_process import AnswerSeconds, scaled_times
+
 Agent = Literal["orchestrator", "approach", "pick", "place", "perception"]
 AGENTS: tuple[Agent, ...] = get_args(Agent)
 OPTIONAL: frozenset[Agent] = frozenset({"perception"})
 """The perception server asks a model only where a vision LLM segments; the gateway is ready without one for it."""
 SCRIPTED = "scripted"
 
-Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
+Seconds = Annotated[AnswerSeconds, Field(le=3600)]
 Money = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 ModelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:@+-]*(/[A-Za-z0-9._:@+-]+)*$")]
 
@@ -126,6 +128,11 @@ class GatewayFile(Section):
     agents: Agents = Agents()
     tasks: TaskBudget = TaskBudget()
     retries: Retries = Retries()
+
+    def with_patience(self, patience: float) -> Self:
+        """Return the file with the times for a model's answer multiplied by QUARTET_PATIENCE."""
+        retries = self.retries.model_copy(update=scaled_times(self.retries, patience))
+        return self.model_copy(update={"retries": retries})
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Self:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, cast
 
 import httpx
 
+from quartet_gateway.local_answers import normalize
+
 if TYPE_CHECKING:
     import aiohttp
     from aiohttp.connector import AddrInfoType
@@ -92,13 +94,25 @@ class ProviderTransport(httpx.AsyncBaseTransport):
         if unpacked:
             response.headers.pop("content-length", None)
         response.stream = _BoundedStream(cast(httpx.AsyncByteStream, response.stream), unpacked=unpacked)
-        return response
+        is_completion = response.is_success and request.url.path.endswith("/chat/completions")
+        return await _normalized(response) if is_completion else response
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._inner.aclose()
 
 
+async def _normalized(response: httpx.Response) -> httpx.Response:
+    """Return the chat completion in `response` in OpenAI's format."""
+    try:
+        status, body = normalize(await response.aread())
+    finally:
+        await response.aclose()
+    headers = [(name, value) for name, value in response.headers.multi_items() if name not in _LENGTHS]
+    return httpx.Response(status, headers=headers, content=body, extensions=response.extensions)
+
+
+_LENGTHS = frozenset({"content-length", "transfer-encoding"})
 _ENCODINGS = frozenset({"identity", "gzip", "x-gzip", "deflate"})
 _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
 _PART = 65_536

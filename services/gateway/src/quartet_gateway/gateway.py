@@ -43,6 +43,7 @@ TOO_LONG = re.compile(
 """Providers' words for a conversation that is too long, some of which LiteLLM does not know."""
 NO_CREDIT = re.compile(r"insufficient[ _](balance|quota)|more credits|credit balance is too low", re.IGNORECASE)
 """Providers' words for an account that has nothing left."""
+SLOW = "for a slow model raise QUARTET_PATIENCE, or retries.{} in the gateway's file"
 
 logger = logging.getLogger("quartet_gateway")
 
@@ -170,7 +171,7 @@ class Gateway:
         except TimeoutError:
             names = ", ".join(d.model.name for d in chain)
             raise ModelTimeoutError(
-                f"no answer from {names} within {self._file.retries.total_s:g} s (retries.total_s)"
+                f"no answer from {names} within {self._file.retries.total_s:g} s ({SLOW.format('total_s')})"
             ) from error
         assert error is not None
         raise error
@@ -289,7 +290,9 @@ class Gateway:
         if isinstance(error, kinds.RateLimitError):
             return ModelBusyError(f"{text} (after {self._file.retries.attempts} tries)")
         if isinstance(error, kinds.Timeout):
-            return ModelTimeoutError(f"{text} (after {self._file.retries.timeout_attempts} tries)")
+            retries = self._file.retries
+            tries = f"after {retries.timeout_attempts} tries of {retries.timeout_s:g} s"
+            return ModelTimeoutError(f"{text} ({tries}; {SLOW.format('timeout_s')})")
         refused = isinstance(error, kinds.BadRequestError | kinds.UnprocessableEntityError)
         if isinstance(error, kinds.ContextWindowExceededError) or (refused and TOO_LONG.search(str(error))):
             return ContextTooLongError(text)

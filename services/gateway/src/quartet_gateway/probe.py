@@ -302,7 +302,7 @@ def _picture() -> dict[str, Any]:
 
 def _remedy(error: GatewayError, of_step: str) -> str:
     if isinstance(error, ModelTimeoutError):
-        return "see whether the server is overloaded or still loads the model, or set a larger retries.timeout_s"
+        return "see whether the server is overloaded or still loads the model, or raise QUARTET_PATIENCE"
     if isinstance(error, ModelBusyError):
         return "wait, or have the provider raise the limit of the account"
     if isinstance(error, ContextTooLongError):
@@ -328,7 +328,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         settings = load_settings(Settings)
         ProviderKeys(os.environ, settings.secrets_dir).put_into(os.environ)
-        file = load_file(find_file(settings.gateway_file))
+        file = load_file(find_file(settings.gateway_file)).with_patience(settings.patience)
         environment = dict(os.environ)
         healthy = asyncio.run(
             probe(file, settings, environment, lambda line: print(json.dumps(line), flush=True), folder)

@@ -8,13 +8,13 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from quartet_gateway.config import AGENTS
-from quartet_process import MIN_TOKEN_LENGTH, HttpSettings, Secret
+from quartet_process import MIN_TOKEN_LENGTH, HttpSettings, PatientSettings, Secret
 
 KEY_FILE = re.compile(r"^(?!QUARTET_)[A-Z0-9_]+_API_KEY_FILE$")
 """Variables that name the file of a provider's key."""
 
 
-class Settings(HttpSettings):
+class Settings(PatientSettings, HttpSettings):
     """Environment of `python -m quartet_gateway`. Provider keys stay under the providers' own names."""
 
     model_config = SettingsConfigDict(env_prefix="QUARTET_", extra="ignore", env_ignore_empty=True)

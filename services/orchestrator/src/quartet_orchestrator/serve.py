@@ -74,7 +74,7 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
             )
         )
         sessions = Sessions(bus, settings.secret("api_token"), settings.session_s)
-        service = TaskService(bus, fleet, _stop_client(settings))
+        service = TaskService(bus, fleet, _stop_client(settings), settings.task_timeout_s)
         mcp = McpEndpoint(McpTaskService(service, fleet, monitor, stop))
         server.app = create_app(service, settings, stop, authenticator, monitor, sessions, mcp)
         await _run(server, runner, mcp, settings, stop)

@@ -7,7 +7,7 @@ from pydantic import Field, SecretStr
 
 from quartet_agent_runtime import AgentSettings
 from quartet_contracts import Architecture, ResultForm
-from quartet_process import load_settings
+from quartet_process import AnswerSeconds, load_settings
 
 Url = Annotated[str, Field(pattern=r"^https?://")]
 Positive = Annotated[float, Field(gt=0)]
@@ -28,9 +28,11 @@ class OrchestratorSettings(AgentSettings):
     skill: their own code does it."""
     results: ResultForm = ResultForm.TYPED
     """How the orchestrator's model reads what approach, pick and place give back."""
-    skill_timeout_s: Positive = 420.0
+    task_timeout_s: AnswerSeconds = 1800.0
+    """Time limit of the work of a task that names none."""
+    skill_timeout_s: AnswerSeconds = 420.0
     """Wall time limit of one attempt at one skill."""
-    question_timeout_s: Positive = 600.0
+    question_timeout_s: AnswerSeconds = 600.0
     """Time for which a task waits for a person's answer."""
     pause_limit_s: Annotated[float, Field(gt=0, le=43_200)] = 43_200.0
     """Time in PAUSED after which a task ends, since its robot waits too; well below that for which Redis keeps it."""
@@ -42,8 +44,8 @@ class OrchestratorSettings(AgentSettings):
     """Time limit for a motion server to install a fence, restarts included."""
     outcome_patience_s: Positive = 15.0
     """Time for which an outcome that is not known is looked for again while the robot or a server is silent."""
-    look_timeout_s: Positive = 15.0
-    """Time limit of one read-only call."""
+    look_timeout_s: AnswerSeconds = 15.0
+    """Time limit of one read-only call, in which a vision LLM may have to answer."""
     stop_url: Url | None = None
     """Stop service for the tool `stop` of MCP clients; the credential below may stop and cannot reset."""
     stop_button_token: SecretStr | None = None

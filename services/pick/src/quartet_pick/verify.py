@@ -38,7 +38,8 @@ async def verify(check: RequestContext, report: PickReport) -> PickReport:
     assert isinstance(arguments, PickArguments)
     if report.error_code is PickCode.PICK_HOLDING_ALREADY:
         return await _named_report(check, report, arguments.object_name)
-    report = report.model_copy(update={"held_object": None})
+    claimed_m = report.held_object_height_m
+    report = report.model_copy(update={"held_object": None, "held_object_height_m": None})
     if report.error_code is PickCode.PICK_WRONG_OBJECT:
         return await _put_back(check, report, await settled_grasp(check))
     if not report.success and report.error_code is not PickCode.PICK_PLAN_FAILED:
@@ -67,7 +68,7 @@ async def verify(check: RequestContext, report: PickReport) -> PickReport:
     if other := await _other_thing(check, arguments, wanted, grasp):
         report = _failed(report, PickCode.PICK_WRONG_OBJECT, other.reason)
         return await _put_back(check, report.model_copy(update={"held_object": other.name}), grasp, sure=other.sure)
-    height = _height(report.held_object_height_m, wanted)
+    height = _height(grasp.object_height_m or claimed_m, wanted)
     return report.model_copy(update={"held_object_height_m": height, "held_object": arguments.object_name})
 
 
@@ -84,8 +85,9 @@ async def _put_back(
         if sure and check.put_back:
             await _leave_out(check)
     now = await check.call(GripperResult, "moveit__get_grasp_state") if grasp.state is GraspState.HOLDING else grasp
-    empty = {"held_object": None, "held_object_height_m": None} if now.state is GraspState.EMPTY else {}
-    return report.model_copy(update={"reason": reason, **empty})
+    held = None if now.state is GraspState.EMPTY else report.held_object
+    height = _height(now.object_height_m, check.site.object(held or ""))
+    return report.model_copy(update={"reason": reason, "held_object": held, "held_object_height_m": height})
 
 
 async def _leave_out(check: RequestContext) -> None:
@@ -114,11 +116,14 @@ async def _named_report(check: RequestContext, report: PickReport, name: str) ->
 
     Only then can the orchestrator say what is put aside, and the drop be confirmed.
     """
-    claimed = name if normalise(report.held_object or "") == normalise(name) else None
-    report = report.model_copy(update={"held_object": claimed})
     grasp = await check.call(GripperResult, "moveit__get_grasp_state")
+    report = report.model_copy(update={"held_object": None, "held_object_height_m": None})
     if not _holds(check, grasp):
         return report
+    wanted = name if _in_hand(await check.detect(name, "arm")) else None
+    # The camera sees only the part below the fingers.
+    height = _height(grasp.object_height_m, check.site.object(wanted or ""))
+    report = report.model_copy(update={"held_object": wanted, "held_object_height_m": height})
     everything = await check.call(DetectResult, "perception__detect_objects", camera="arm")
     known = [(one, thing) for one in everything.detections if (thing := check.site.object(one.label)) is not None]
     seen = clearly_held(one for one, thing in known if _fits_hand(thing, grasp.width_m))
@@ -126,11 +131,11 @@ async def _named_report(check: RequestContext, report: PickReport, name: str) ->
     if seen is None or thing is None:
         return report
     check.object_id = seen.object_id
-    if thing == check.site.object(name):
-        return report.model_copy(update={"held_object": name})
-    reason = f"The gripper already holds '{thing.name}', as the wrist camera shows; '{name}' was not picked."
-    height = _height(None, thing)
-    return report.model_copy(update={"reason": reason, "held_object_height_m": height, "held_object": thing.name})
+    update = {"held_object": name, "held_object_height_m": _height(grasp.object_height_m, thing)}
+    if thing != check.site.object(name):
+        reason = f"The gripper already holds '{thing.name}', as the wrist camera shows; '{name}' was not picked."
+        update |= {"reason": reason, "held_object": thing.name}
+    return report.model_copy(update=update)
 
 
 async def _lift_and_back_off(check: RequestContext) -> bool:

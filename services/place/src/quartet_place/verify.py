@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 from quartet_agent_runtime import (
     LetGo,
@@ -280,14 +281,10 @@ async def _known_placing_pose(check: RequestContext, arguments: PlaceArguments) 
 
 async def _placing_pose(check: RequestContext, arguments: PlaceArguments, target_id: str | None) -> PlacingPoseResult:
     named = {"object_name": arguments.target_location} if target_id is None else {"target_id": target_id}
-    camera = {} if is_floor(arguments.target_location) else {"camera": "front"}
-    return await check.call(
-        PlacingPoseResult,
-        "perception__get_topdown_placing_pose",
-        object_height_m=arguments.object_height_m,
-        **named,
-        **camera,
-    )
+    known: dict[str, Any] = {} if is_floor(arguments.target_location) else {"camera": "front"}
+    if arguments.object_height_m is not None:
+        known["object_height_m"] = arguments.object_height_m
+    return await check.call(PlacingPoseResult, "perception__get_topdown_placing_pose", **named, **known)
 
 
 async def _move(check: RequestContext, pose: Pose3D, lower_by_m: float) -> bool:

@@ -21,6 +21,8 @@ class MoveitCode(StrEnum):
     INVALID_GROUP = "INVALID_GROUP"
     UNKNOWN_STATE = "UNKNOWN_STATE"
     GRIPPER_FAILED = "GRIPPER_FAILED"
+    WOULD_DROP = "WOULD_DROP"
+    """A place would let go of what it holds where its last motion kept clear of everything; nothing was moved."""
     UNKNOWN_OBJECT = "UNKNOWN_OBJECT"
     """The planning scene has no such object."""
     UNKNOWN_OPERATION = "UNKNOWN_OPERATION"
@@ -109,6 +111,8 @@ class GripperResult(ToolResult):
     reached_goal: bool | None = None
     attached_object: str | None = None
     """Only where the site's gripper driver publishes `attached:<name>`."""
+    object_height_m: Metres | None = None
+    """Of get_grasp_state; height of what is held, as close_gripper was told it, None where it was not."""
     released: Release | None = None
     """Of get_grasp_state; None when nothing was released since the server started, or its place is not known."""
     grasped: Grasp | None = None

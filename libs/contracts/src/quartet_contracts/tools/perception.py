@@ -72,7 +72,7 @@ class Detection(Model):
     near_point_base: tuple[Metres, Metres, Metres] | None = None
     """Point nearest to the robot, in the base frame (the near edge of a surface)."""
     size_m: tuple[Metres, Metres, Metres] | None = None
-    """Gravity-aligned extent in the base frame."""
+    """Gravity-aligned extent in the base frame; None in the gripper, where the fingers hide a part."""
     visible: float | None = None
     """Fraction that is in view and not covered, 0 to 1."""
     in_gripper: bool = False
@@ -245,6 +245,10 @@ class PlacingPoseResult(ToolResult):
     put down, 0 to 1."""
     drop_point: tuple[Metres, Metres, Metres] | None = None
     """Position of the object's underside after the release, base frame."""
+    object_height_m: Metres | None = None
+    """Height of the held object with which the poses were computed."""
+    object_height_source: Literal["grasp", "catalogue", "argument", "assumed"] | None = None
+    """Source of that height, best first: the grasp pose of this task, the site file, the caller, or none of them."""
     distance_m: Metres | None = None
     reachable: bool | None = None
 

@@ -140,8 +140,9 @@ def add_detect_tools(server: ToolServer, perceiver: Perceiver) -> None:
             view, found = await perceiver.find(one, asked, held_id)
             detections += [describe(view, f) for f in found if object_ids is None or f.object_id in object_ids]
         detections.sort(key=lambda d: -d.score)
-        seen = ", ".join(dict.fromkeys(d.label for d in detections)) or "none of what was asked for"
-        return DetectResult(detections=detections, message=f"seen by {' and '.join(cameras)} camera: {seen}")
+        shown = {one: ", ".join(dict.fromkeys(d.label for d in detections if d.camera == one)) for one in cameras}
+        seen = "; ".join(f"the {one} camera shows {shown[one] or 'none of what was asked for'}" for one in shown)
+        return DetectResult(detections=detections, message=seen)
 
     @server.tool(read_only=True)
     async def last_seen(

@@ -46,8 +46,8 @@ def add_grasp_tool(server: ToolServer, perceiver: Perceiver) -> None:
         pre_grasp_pose (go there first), grasp_pose (then straight down to it and close) and lift_pose (then straight
         up) are poses of the tool flange in the base frame, pointing down; use them as they are. Under a board or near
         the end of its reach the arm does not get as high: pass pre_grasp_lower_by_m as lower_by_m of plan_and_execute
-        and lift_min_fraction as min_fraction of plan_cartesian_path. object_size_m is for close_gripper,
-        object_height_m is what the place agent needs later. If reachable is false, do not move the arm: the base must
+        and lift_min_fraction as min_fraction of plan_cartesian_path. object_size_m is for close_gripper.
+        If reachable is false, do not move the arm: the base must
         come nearer first (distance_m says how far the object is). NO_OBJECTS_FOUND: try the other camera or drive
         nearer. TOO_FEW_POINTS: seen without depth, look from elsewhere. UNKNOWN_OBJECT: not in the catalogue.
         UNKNOWN_OBJECT_ID: go on with the name.
@@ -89,7 +89,7 @@ def add_grasp_tool(server: ToolServer, perceiver: Perceiver) -> None:
                 f"'{name}' cannot be grasped from above: it is {wide}. Choose another object."
             ) from None
         if object_id is not None:
-            perceiver.tracker.mark_grasp_target(id_scope(), object_id)
+            perceiver.tracker.mark_grasp_target(id_scope(), object_id, seen.height)
         # What one side of it shows is its whole size: above it the wrist camera shows the others.
         as_seen = view.camera != "arm" and any(not one.sized for one in perceiver.catalogue.entries if one.name == name)
         return _result(perceiver, view, name, object_id, fused, grasp, as_seen=as_seen)

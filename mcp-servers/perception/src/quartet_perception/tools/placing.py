@@ -1,6 +1,7 @@
 """The tool get_topdown_placing_pose: where the hand must go to put an object down."""
 
-from dataclasses import replace
+import contextlib
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -20,6 +21,9 @@ from quartet_site import is_floor
 from quartet_tool_server import ToolServer
 
 Mode = Literal["floor", "surface", "container"]
+Source = Literal["grasp", "catalogue", "argument", "assumed"]
+UNKNOWN_HEIGHT_M = 0.2
+"""Assumed height of a held object where neither it nor any object of the site has a known one [m]."""
 _DROP_M, _LEAST_WAY = 0.02, 0.5
 """How much higher than asked for an object may be let go [m]: a voxel of MoveIt's octomap, as high as 0.025 m, ends the
 way a little above the place. And the part of the way down that has to be free in any case."""
@@ -32,9 +36,14 @@ def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
     async def get_topdown_placing_pose(
         object_name: Annotated[Term | None, Field(description="The place: a surface, a container, or 'floor'.")] = None,
         object_height_m: Annotated[
-            float,
-            Field(ge=0, le=1, allow_inf_nan=False, description="Height of the held object, as pick reported [m]."),
-        ] = 0.0,
+            float | None,
+            Field(
+                ge=0,
+                le=1,
+                allow_inf_nan=False,
+                description="Height of the held object [m], used where neither its grasp nor the site file tells it.",
+            ),
+        ] = None,
         top_clearance_m: Annotated[
             float | None,
             Field(ge=0, le=1, allow_inf_nan=False, description="Height of pre_place_pose above place_pose [m]."),
@@ -75,19 +84,20 @@ def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
         min_fraction, and open) are poses of the tool flange in the base frame, pointing down; use them as they are.
         Under a board or near the end of its reach the arm does not get as high: pass pre_place_lower_by_m as lower_by_m
         of plan_and_execute, and retract_min_fraction as min_fraction of plan_cartesian_path on the way back. mode is
-        floor, surface or container; drop_point is where the underside of the object comes to lie. If reachable is
+        floor, surface or container; drop_point is where the underside of the object comes to lie. object_height_m and
+        object_height_source: the height used, from the grasp, the catalogue, the argument, or assumed. If reachable is
         false, do not move the arm: the base must come nearer (distance_m says how far the spot is). NOT_A_PLACE: the
         name is an object, not a place. NO_OBJECTS_FOUND: the place is not in view, drive or turn towards it.
         NO_FREE_SPACE: it is full. TOO_FEW_POINTS: drive nearer. UNKNOWN_OBJECT_ID: go on with the name.
         """
         if held_id is not None:
             held_object = perceiver.tracker.mark_held(id_scope(), held_id).name
-        footprint = _footprint(perceiver, held_object)
+        held = _held(perceiver, held_object, object_height_m)
         cameras: tuple[CameraName, ...] = ("front", "arm") if camera is None else (camera,)
         if object_name is not None and target_id is None and is_floor(object_name):
             view = await perceiver.view(cameras[0])
-            drop = await perceiver.compute(on_floor, view, object_height_m, perceiver.file, x_bias_m=x_bias_m)
-            return _result(perceiver, "floor", "floor", cameras[0], drop, object_height_m, top_clearance_m)
+            drop = await perceiver.compute(on_floor, view, held.height_m, perceiver.file, x_bias_m=x_bias_m)
+            return _result(perceiver, "floor", "floor", cameras[0], drop, held, top_clearance_m)
         view, found, _ = await perceiver.best(_place(perceiver, object_name, target_id), cameras)
         seen_by: CameraName = "arm" if view.camera == "arm" else "front"
         if found.kind == "object":
@@ -96,21 +106,21 @@ def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
             )
         if found.kind == "container":
             mode: Mode = "container"
-            drop = await perceiver.compute(into_container, view, found, object_height_m, perceiver.file)
+            drop = await perceiver.compute(into_container, view, found, held.height_m, perceiver.file)
         else:
             mode = "surface"
             drop = await perceiver.compute(
-                on_surface, view, found, object_height_m, perceiver.file,
-                footprint=footprint, wrist_camera=await perceiver.wrist_camera(), x_bias_m=x_bias_m,
+                on_surface, view, found, held.height_m, perceiver.file,
+                footprint=held.footprint, wrist_camera=await perceiver.wrist_camera(), x_bias_m=x_bias_m,
                 crop_radius_m=crop_radius_m,
             )  # fmt: skip
-        key = f"{found.label} {object_height_m:.3f} {x_bias_m:.3f} {crop_radius_m}"
+        key = f"{found.label} {held.height_m:.3f} {x_bias_m:.3f} {crop_radius_m}"
         place = (drop.x, drop.y, drop.height)
         new = RememberedPose(drop, place, drop.yaw, 2 * np.pi, await perceiver.base(), drop.distance)
         if not use_cached:
             perceiver.placements.clear()
         drop = perceiver.placements.update(key, new)
-        result = _result(perceiver, found.label, mode, seen_by, drop, object_height_m, top_clearance_m)
+        result = _result(perceiver, found.label, mode, seen_by, drop, held, top_clearance_m)
         return result.model_copy(update={"object_id": found.object_id})
 
 
@@ -136,18 +146,38 @@ def _place(perceiver: Perceiver, name: str | None, target_id: str | None) -> Obj
         ) from None
 
 
-def _footprint(perceiver: Perceiver, held: str | None) -> Footprint:
-    """Return the footprint of the held object; an ordinary one where it is not named, not known or not measured."""
-    if held is None:
-        return ORDINARY
-    try:
-        entry = perceiver.catalogue.match(held, kinds_of_names(PLACING_POSE, "held_object"))[0]
-    except PerceptionError:
-        return ORDINARY
-    if not entry.sized:
-        return ORDINARY
-    short, long = sorted(entry.size_m[:2])
-    return Footprint(short if long > OBLONG * short else long, long)
+@dataclass(frozen=True)
+class _Held:
+    """The held object, as far as it is known."""
+
+    footprint: Footprint
+    height_m: float
+    source: Source
+    """Source of the height."""
+
+
+def _held(perceiver: Perceiver, name: str | None, height_m: float | None) -> _Held:
+    """Return footprint and height of the held object called `name`; `height_m` is what the caller says [m].
+
+    A caller may have seen only the part below the fingers, so its height counts after the measured ones. Unknown
+    objects get an ordinary footprint and the height of the tallest object of the site, so that none is pushed down.
+    """
+    names: list[str] = []
+    with contextlib.suppress(PerceptionError):
+        names = [] if name is None else perceiver.names(name, kinds_of_names(PLACING_POSE, "held_object"))
+    sized = {one.name: one.size_m for one in perceiver.catalogue.entries if one.kind == "object" and one.sized}
+    fitting = [sized[one] for one in names if one in sized]
+    footprint = ORDINARY
+    if fitting:
+        short, long = sorted(fitting[0][:2])
+        footprint = Footprint(short if long > OBLONG * short else long, long)
+    if (measured := perceiver.tracker.grasped_height(id_scope(), names)) is not None:
+        return _Held(footprint, measured, "grasp")
+    if fitting:
+        return _Held(footprint, max(size[2] for size in fitting), "catalogue")
+    if height_m is not None:
+        return _Held(footprint, height_m, "argument")
+    return _Held(footprint, max((size[2] for size in sized.values()), default=UNKNOWN_HEIGHT_M), "assumed")
 
 
 def _result(
@@ -156,18 +186,20 @@ def _result(
     mode: Mode,
     camera: CameraName,
     drop: Placement,
-    object_height_m: float,
+    held: _Held,
     top_clearance_m: float | None,
 ) -> PlacingPoseResult:
     frame = perceiver.file.frames.base
     orientation = downward(drop.yaw)
     above = perceiver.file.manipulation.pre_place_height_m if top_clearance_m is None else top_clearance_m
     place = Pose3D(frame_id=frame, position=(drop.x, drop.y, drop.z), orientation=orientation)
-    room = clearance(perceiver.file.gripper.grasp_depth(object_height_m), above)
+    room = clearance(perceiver.file.gripper.grasp_depth(held.height_m), above)
     higher = replace(drop, z=drop.z + above)
     notes = [f"{mode} '{name}', {drop.distance:.2f} m away"]
     if drop.note:
         notes.append(drop.note)
+    if held.source == "assumed":
+        notes.append(f"the held object's height is unknown; {held.height_m:.2f} m is assumed")
     if not drop.reachable:
         notes.append(f"beyond the arm's reach of {drop.reach_m:.2f} m: drive nearer first")
     return PlacingPoseResult(
@@ -183,6 +215,8 @@ def _result(
         lower_min_fraction=max(_LEAST_WAY, 1 - _DROP_M / max(above, _DROP_M)),
         retract_min_fraction=room.fraction,
         drop_point=drop.underside,
+        object_height_m=held.height_m,
+        object_height_source=held.source,
         distance_m=drop.distance,
         reachable=drop.reachable,
     )

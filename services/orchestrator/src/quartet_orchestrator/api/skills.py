@@ -29,10 +29,11 @@ def skill_routes(service: TaskService) -> APIRouter:
     router = APIRouter(prefix="/skills", tags=["skills"])
 
     async def accept(
-        skill: Skill, arguments: StepArguments, robot: str | None, timeout_s: float, key: str | None
+        skill: Skill, arguments: StepArguments, robot: str | None, timeout_s: float | None, key: str | None
     ) -> Response:
         sentence = skill_words(skill, arguments.model_dump(mode="json", exclude_none=True))[:MAX_SENTENCE]
-        submission = TaskSubmission(sentence=sentence, robot=robot, timeout_s=timeout_s)
+        chosen = {} if timeout_s is None else {"timeout_s": timeout_s}
+        submission = TaskSubmission.model_validate({"sentence": sentence, "robot": robot, **chosen})
         return accepted(await service.accept(submission, DirectStep(skill=skill, arguments=arguments), key))
 
     def add(skill: Skill, model: type[SkillArguments]) -> None:
@@ -46,7 +47,7 @@ def skill_routes(service: TaskService) -> APIRouter:
         async def _(
             arguments: model,  # pyright: ignore[reportInvalidTypeForm]
             robot: Identifier | None = None,
-            timeout_s: Timeout = 600,
+            timeout_s: Timeout | None = None,
             idempotency_key: IdempotencyKey = None,
         ) -> Response:
             return await accept(skill, arguments, robot, timeout_s, idempotency_key)

@@ -1,13 +1,21 @@
-"""Arguments of the MCP tools. Unknown arguments are rejected with the schema error, which the model reads."""
+"""Arguments of the MCP tools. Unknown ones are rejected with the schema error, except fields that clients add."""
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Any, Literal, TypeVar, cast
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
+from quartet_agent_runtime import Repair, repair_arguments
 from quartet_contracts import Cancellation, Identifier, TaskSubmission
 from quartet_contracts.messages import Arguments
 
 MAX_WAIT_S = 3600.0
+CLIENT_FIELD = re.compile(
+    "_|(action|body|call|chat|client|conversation|execution|headers|message|meta|metadata|params|query|request|session"
+    "|thread|tool|trace|user|webhook|workflow)(?![a-z])"
+)
+"""Beginning of fields that clients such as n8n add to each call: toolCallId, sessionId, action, chatInput."""
+A = TypeVar("A", bound=Arguments)
 Wait = Annotated[
     float,
     Field(
@@ -44,7 +52,8 @@ class RunTask(Arguments):
 
     def submission(self) -> TaskSubmission:
         """Return the submission. Raises pydantic.ValidationError when it is not a valid one."""
-        return TaskSubmission(sentence=self.sentence, robot=self.robot, timeout_s=self.timeout_s)
+        chosen = self.model_dump(include={"sentence", "robot", "timeout_s"}, exclude_unset=True)
+        return TaskSubmission.model_validate(chosen)
 
 
 class TaskStatusOf(Arguments):
@@ -97,3 +106,25 @@ class Look(Arguments):
 
 class ListRobots(Arguments):
     """Arguments of list_robots: none."""
+
+
+def read_call(model: type[A], given: dict[str, Any]) -> tuple[A, list[Repair]]:
+    """Return the arguments of a call and its repairs. Raises ArgumentsError or ValidationError, but not for a stop."""
+    unknown = given.keys() - model.model_fields
+    ignored = sorted(name for name in unknown if model is Stop or CLIENT_FIELD.match(name))
+    extra: list[Repair] = [("extra", f"ignored {', '.join(ignored)[:200]}")] if ignored else []
+    if model is Stop:
+        return cast("A", _read_stop(given)), extra
+    own = {name: value for name, value in given.items() if name not in ignored}
+    arguments, repairs = repair_arguments(own, model.model_json_schema())
+    return model.model_validate(arguments), [*extra, *repairs]
+
+
+def _read_stop(given: dict[str, Any]) -> Stop:
+    """Return a stop of the one robot that is named validly, or of every robot."""
+    reason = str(given.get("reason") or Stop().reason)[:300].encode("utf-8", "replace").decode()
+    named = [name for name in given if "robot" in name.lower()]
+    try:
+        return Stop(robot=given["robot"] if named == ["robot"] else None, reason=reason)
+    except ValidationError:
+        return Stop(reason=reason)

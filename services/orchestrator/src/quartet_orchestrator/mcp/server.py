@@ -9,10 +9,11 @@ from mcp.server.lowlevel import Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
-from quartet_agent_runtime import Image
+from quartet_agent_runtime import ArgumentsError, Image, note_repairs, resolve_name
 from quartet_contracts import describe
 from quartet_orchestrator.api.responses import as_request_error
 from quartet_orchestrator.errors import StopServiceError
+from quartet_orchestrator.mcp.arguments import read_call
 from quartet_orchestrator.mcp.service import McpCaller, McpTaskService
 from quartet_orchestrator.mcp.tools import INSTRUCTIONS, Tool, tools_of
 
@@ -28,16 +29,16 @@ def build_server(service: McpTaskService) -> Server[Any]:
         return listing
 
     async def call_tool(context: Any, given: types.CallToolRequestParams) -> Any:
-        tool = tools.get(given.name)
+        tool = tools.get(resolve_name(given.name, tools) or "")
         if tool is None:
             return _failed(f"there is no tool '{given.name[:64]}'; valid: {', '.join(tools)}")
         try:
-            arguments = tool.arguments.model_validate(given.arguments or {})
-            return _result(await tool.run(arguments, _caller(context, given)))
-        except ValidationError as error:
-            return _failed(
-                f"{describe(error)}; {tool.name} takes: {', '.join(tool.arguments.model_fields) or 'nothing'}"
-            )
+            arguments, repairs = read_call(tool.arguments, given.arguments or {})
+            note = note_repairs("mcp_client", repairs)
+            return _result(await tool.run(arguments, _caller(context, given)), note)
+        except (ArgumentsError, ValidationError) as error:
+            wrong = describe(error) if isinstance(error, ValidationError) else str(error)
+            return _failed(f"{wrong}; {tool.name} takes: {', '.join(tool.arguments.model_fields) or 'nothing'}")
         except StopServiceError as error:
             return _failed(str(error))
         except Exception as error:
@@ -79,13 +80,17 @@ def _caller(context: Any, given: types.CallToolRequestParams) -> McpCaller:
     return McpCaller(tell, can_ask, given.request_state, dict(given.input_responses or {}))
 
 
-def _result(outcome: Any) -> types.CallToolResult | types.InputRequiredResult:
+def _result(outcome: Any, note: str) -> types.CallToolResult | types.InputRequiredResult:
     if isinstance(outcome, types.InputRequiredResult):
         return outcome
     view, images = outcome if isinstance(outcome, tuple) else (outcome, [])
     assert isinstance(view, BaseModel)
+    texts = [view.model_dump_json(), *([f"The call was repaired: {note}"] if note else [])]
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=view.model_dump_json()), *(_picture(image) for image in images)],
+        content=[
+            *(types.TextContent(type="text", text=text) for text in texts),
+            *(_picture(image) for image in images),
+        ],
         structured_content=view.model_dump(mode="json"),
     )
 

@@ -99,9 +99,10 @@ class McpTaskService:
         return await self._view(given.task_id)
 
     async def stop(self, given: Stop, caller: McpCaller) -> StopView:
-        """Stop one robot or all."""
+        """Stop one robot, or all if none or an unknown one is named."""
         assert self.stop_client is not None
-        found = await self.stop_client.stop(given.robot, given.reason)
+        robot = given.robot if given.robot in self._fleet.names else None
+        found = await self.stop_client.stop(robot, given.reason)
         return StopView(
             stopped=all(state.get("stopped") is True for state in found.values()),
             robots={name: describe_stop(state) for name, state in found.items()},

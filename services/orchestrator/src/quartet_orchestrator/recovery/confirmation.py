@@ -172,14 +172,9 @@ def _lies_beside(region: PlaceRegion, point: tuple[float, float, float]) -> bool
 
 
 async def _around_drop(check: RequestContext, arguments: PlaceArguments) -> PlaceRegion | None:
-    named = {"object_id": arguments.target_id} if arguments.target_id else {"object_name": arguments.target_location}
-    pose = await check.call(
-        PlacingPoseResult,
-        "perception__get_topdown_placing_pose",
-        object_height_m=arguments.object_height_m,
-        camera="front",
-        **named,
-    )
+    named = {"target_id": arguments.target_id} if arguments.target_id else {"object_name": arguments.target_location}
+    # Only where it was let go is asked for, which the object's height does not change.
+    pose = await check.call(PlacingPoseResult, "perception__get_topdown_placing_pose", camera="front", **named)
     return around_drop(mode_of(check.site, arguments.target_location), pose, opening_m(check.site, arguments))
 
 

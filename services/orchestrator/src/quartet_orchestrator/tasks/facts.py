@@ -133,6 +133,8 @@ class TaskFacts:
 
     held_id: str | None = None
     """Object id of what the last pick reported to hold."""
+    held_height_m: float | None = None
+    """Its height [m], which pick has from the grasp or the site file."""
     in_hand: str = ""
     """The site's name of what the gripper holds, as a pick or the wrist camera told it; '' where nobody could."""
     stands_at: tuple[str, str] | None = None
@@ -161,11 +163,12 @@ class TaskFacts:
         return self.held or None
 
     def with_name_of_held(self, arguments: StepArguments) -> StepArguments:
-        """Return the arguments of a place with the name of what is held, where they say HELD_OBJECT and it is known."""
-        if not isinstance(arguments, PlaceArguments) or normalise(arguments.object_name) != HELD_OBJECT:
+        """Return the arguments of a place with the height of what is held, and its name where they say HELD_OBJECT."""
+        if not isinstance(arguments, PlaceArguments):
             return arguments
-        name = self.held or self.in_hand
-        return arguments.model_copy(update={"object_name": name}) if name else arguments
+        name = (self.held or self.in_hand) if normalise(arguments.object_name) == HELD_OBJECT else ""
+        known = {"object_name": name or None, "object_height_m": self.held_height_m}
+        return arguments.model_copy(update={key: value for key, value in known.items() if value is not None})
 
     def note(
         self,
@@ -197,6 +200,7 @@ class TaskFacts:
             told = result.held_object if isinstance(result, PickResult) else None
             self.in_hand = self.names.known(told or (arguments.object_name if code == PickCode.NONE else "")) or ""
             self.held_id = None if _is_put_back(result) else result.object_id
+            self.held_height_m = result.held_object_height_m if isinstance(result, PickResult) else None
             self._picked(self.record(arguments.object_name), code, result)
         else:
             self._placed(record, arguments, code)

@@ -49,11 +49,12 @@ KEY = re.compile(r"[\x21-\x7e]{1,255}")
 class TaskService:
     """Takes orders for tasks; one per process. Raises RequestError for an order that cannot be taken."""
 
-    def __init__(self, bus: Bus, fleet: Fleet, stop_client: StopClient | None) -> None:
-        """`stop_client`: None where no stop service is configured."""
+    def __init__(self, bus: Bus, fleet: Fleet, stop_client: StopClient | None, task_timeout_s: float) -> None:
+        """`stop_client`: None where no stop service is configured. `task_timeout_s`: of a submission without one."""
         self.bus = bus
         self.fleet = fleet
         self.stop_client = stop_client
+        self._task_timeout_s = task_timeout_s
 
     async def accept(
         self, submission: TaskSubmission, step: DirectStep | None = None, key: str | None = None
@@ -69,7 +70,8 @@ class TaskService:
         with tracing.span("accept task", kind=SpanKind.SERVER):
             # The parent span of every replica that works on the task.
             origin = tracing.traceparent()
-        budget, timeout_s = submission.budget, submission.timeout_s
+        budget = submission.budget
+        timeout_s = submission.timeout_s if "timeout_s" in submission.model_fields_set else self._task_timeout_s
         if "wall_s" in budget.model_fields_set:
             timeout_s = min(timeout_s, budget.wall_s)
         task = Task(
