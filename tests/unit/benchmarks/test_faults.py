@@ -5,6 +5,7 @@ import json
 import pytest
 
 from quartet_benchmarks.faults import FAULTS, HABITS, MISREADINGS, Case, Plan
+from quartet_benchmarks.faults.endpoint import key_of
 from quartet_benchmarks.faults.kinds import EVERY
 from quartet_benchmarks.faults.trial import Outcome, _unasked, lasting_cases
 from quartet_contracts import JournalEvent, State
@@ -105,6 +106,12 @@ def test_a_motion_counts_that_no_answer_asked_for():
     assert _unasked(events, "pick", plan_with((OPEN, {}))) == [OPEN]
     assert _unasked(events, "place", plan_with()) == [], "of another agent"
     assert _unasked(made("pick", "call_1", OPEN, "INVALID_ARGUMENTS"), "pick", plan_with()) == []
+
+
+def test_an_argument_that_the_agent_left_out_was_asked_for():
+    plan = Plan()
+    plan.given[key_of("place", {"object_name": "can", "target_id": "", "object_height_m": None})] += 1
+    assert _unasked(made("orchestrator", "call_1", "place", object_name="can"), "orchestrator", plan) == []
 
 
 def test_every_seat_has_its_own_calls_within_those_of_the_orchestrator():

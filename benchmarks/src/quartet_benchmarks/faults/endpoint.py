@@ -27,8 +27,8 @@ Given = tuple[str, str]
 """Name and arguments (JSON, keys in order) of a call."""
 
 
-def key_of(tool: str, arguments: Any) -> Given:
-    """Return tool and arguments of a call in a comparable form; agents leave out optional arguments of null or \"\"."""
+def key_of(tool: str, arguments: dict[str, Any]) -> Given:
+    """Return tool and arguments of a call in a comparable form: without null and "", which agents leave out."""
     return tool, json.dumps({key: value for key, value in arguments.items() if value not in (None, "")}, sort_keys=True)
 
 
@@ -57,7 +57,7 @@ class Plan:
         steps = [
             s for s in Conversation.read(messages, []).steps[-last.total() :] if s.result and s.result.code == NOT_RUN
         ]
-        self.given -= last & Counter(key_of(step.name, step.arguments) for step in steps)
+        self.given -= last & Counter(key_of(step.name, step.arguments or {}) for step in steps)
         agent = agent_of(tools)
         said_before = sum(message["role"] == "assistant" for message in messages)
         hit = agent is not None and self.agent in {"", agent} and said_before >= self.turn and self.hits != self.times
