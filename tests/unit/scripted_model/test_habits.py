@@ -2,7 +2,7 @@
 
 import pytest
 
-from quartet_scripted_model import Text
+from quartet_scripted_model import Call, Text
 from quartet_scripted_model.misbehaviour import HABITS, Draws, Kind
 from quartet_scripted_model.turn import calls_of
 
@@ -112,6 +112,15 @@ def test_empty_arguments_are_those_that_may_be_left_out(orchestrator):
         "speed": None,
     }
     assert (arguments["object_name"], arguments["next_action"]) == ("blue mug", "pick")
+
+
+def test_empty_arguments_that_the_messages_leave_out_are_not_sent_again(orchestrator):
+    """An agent keeps a call as it has repaired it."""
+    talk = orchestrator(SENTENCE, kind=Kind.EMPTY_ARGUMENTS)
+    (approach,) = talk.next()
+    assert approach.arguments["stand"] is None
+    talk.add(Call("approach", {k: v for k, v in approach.arguments.items() if v not in (None, "")}), GOOD)
+    assert names([talk.next()]) == [["pick"]]
 
 
 def test_several_calls_are_one_turn(orchestrator):

@@ -37,7 +37,7 @@ def answer(messages: list[dict[str, Any]], tools: list[dict[str, Any]], kind: Ki
         if agent == "orchestrator":
             play = single.policy if single.does_work_in(conversation) else orchestrator.policy
             start = partial(play, conversation, kind if kind in MISREADINGS else None)
-        policy = Habit(kind, conversation, start).play() if kind in HABITS else start()
+        policy = Habit(kind, conversation, start).play() if kind is not None and kind in HABITS else start()
         return next_turn(policy, conversation.steps)
     if not tools:
         prompt = "\n".join(text_of(message) for message in messages)
@@ -82,7 +82,13 @@ def next_turn(policy: Policy, steps: list[Step]) -> Turn:
 
 
 def _find(call: Call, steps: list[Step], start: int) -> int | None:
-    for i in range(start, len(steps)):
-        if steps[i].name == call.name and steps[i].arguments == call.arguments:
-            return i
+    """Return the place of the first such call from `start` on; messages may leave null and "" out of its arguments."""
+    wanted = _filled(call.arguments)
+    for at, step in enumerate(steps[start:], start):
+        if step.name == call.name and step.arguments is not None and _filled(step.arguments) == wanted:
+            return at
     return None
+
+
+def _filled(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in arguments.items() if value not in (None, "")}
