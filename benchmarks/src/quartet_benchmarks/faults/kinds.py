@@ -59,6 +59,8 @@ MISREADINGS: dict[str, Fault] = {
 }
 """Faults of an orchestrator that reports success of another job than the one it was asked for."""
 HABITS: dict[str, Fault] = {
+    "prose only": Fault(Kind.PROSE_ONLY, ("without a tool call",)),
+    "early claim": Fault(Kind.CLAIMS_EARLY, (*NOT_CONFIRMED, "is EMPTY", "was not let go"), sound=True, seats=SEATS),
     "looks first": Fault(Kind.LOOKS_FIRST, (), sound=True),
     "own words": Fault(Kind.OWN_WORDS, (), sound=True),
     "empty arguments": Fault(Kind.EMPTY_ARGUMENTS, (), sound=True),
@@ -66,7 +68,5 @@ HABITS: dict[str, Fault] = {
     "report beside calls": Fault(Kind.REPORTS_BESIDE, (), sound=True),
     "plans twice": Fault(Kind.PLANS_TWICE, (), sound=True),
     "prose first": Fault(Kind.PROSE_FIRST, (), sound=True),
-    "prose only": Fault(Kind.PROSE_ONLY, ("without a tool call",)),
-    "early claim": Fault(Kind.CLAIMS_EARLY, (*NOT_CONFIRMED, "is EMPTY", "was not let go"), sound=True, seats=SEATS),
 }
-"""Habits. A success that ground truth confirms is right, and a failure for one of the texts."""
+"""Habits, the shortest tasks first. A success that ground truth confirms is right, and a failure for one of the texts."""

@@ -124,11 +124,11 @@ def run(parameters: BenchParameters) -> BenchResult:
         loops = asyncio.run(faulty.loops(parameters.seed, runs))
         parameters.progress(f"{len(loops)} loops are done")
         wanted, end = max(1, round(TASKS * runs)), time.monotonic() + SHORT_S
-        misread, habits = (1, 1) if parameters.short else (wanted * len(MISREADINGS), wanted * len(HABITS))
+        misread, habits = (1, 2) if parameters.short else (wanted * len(MISREADINGS), wanted * len(HABITS))
         quota = Quota(wanted)
         for case in itertools.chain(
-            itertools.islice(lasting_cases(parameters.seed, MISREADINGS), misread),
             itertools.islice(lasting_cases(parameters.seed, HABITS), habits),
+            itertools.islice(lasting_cases(parameters.seed, MISREADINGS), misread),
             cases(parameters.seed),
         ):
             if quota.filled or (parameters.short and time.monotonic() > end):
