@@ -67,7 +67,8 @@ class Plan:
         if fault is not None:
             turn = spoil(fault.kind, turn, last_call(messages))
         if fault is None or fault.sound:
-            self.last[conversation] = Counter(key_of(call.name, call.arguments) for call in calls_of(turn))
+            calls = calls_of(turn) * (2 if fault is not None and fault.kind is Kind.SAME_ID else 1)
+            self.last[conversation] = Counter(key_of(call.name, call.arguments) for call in calls)
             self.given += self.last[conversation]
         return None if fault is None else fault.kind
 

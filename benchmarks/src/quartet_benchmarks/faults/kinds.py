@@ -69,4 +69,4 @@ HABITS: dict[str, Fault] = {
     "plans twice": Fault(Kind.PLANS_TWICE, (), sound=True),
     "prose first": Fault(Kind.PROSE_FIRST, (), sound=True),
 }
-"""Habits, the shortest tasks first. A success that ground truth confirms is right, and a failure for one of the texts."""
+"""Habits, the shortest tasks first. Right is a success that ground truth confirms, or an end with one of the texts."""

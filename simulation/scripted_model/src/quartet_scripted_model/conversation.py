@@ -87,8 +87,7 @@ def sentence_in(text: str) -> str:
 
 
 def _steps(messages: list[dict[str, Any]]) -> list[Step]:
-    # Of two calls with one id, the first is made.
-    results = {m.get("tool_call_id"): text_of(m) for m in reversed(messages) if m.get("role") == "tool"}
+    results = {m.get("tool_call_id"): text_of(m) for m in messages if m.get("role") == "tool"}
     steps: list[Step] = []
     for message in messages:
         if message.get("role") != "assistant":
