@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from quartet_benchmarks import mutations
-from quartet_benchmarks.faults import FAULTS, MISREADINGS, Case, FaultyStack, Plan, cases, play
+from quartet_benchmarks.faults import FAULTS, HABITS, MISREADINGS, Case, FaultyStack, Plan, cases, play
 from quartet_benchmarks.faults.loops import LAST_TURN, SHORT_LIMIT_S, loop_cases
+from quartet_benchmarks.faults.trial import lasting_cases
 from quartet_benchmarks.mutations.mutate import Mutator
 from quartet_contracts import State
 from quartet_scripted_model.misbehaviour import Kind
@@ -56,9 +57,18 @@ def test_a_job_that_the_orchestrator_misreads_is_no_success(faulty: FaultyStack,
     assert outcome.right, (outcome.row(), outcome.words)
 
 
+@pytest.mark.parametrize("name", HABITS)
+def test_a_habit_of_real_models_ends_as_it_should(faulty: FaultyStack, name: str) -> None:
+    case = next(case for case in lasting_cases(1, HABITS) if case.name == name)
+    outcome = play(faulty.stack, faulty.plans, case)
+    assert outcome.hits
+    assert outcome.right, (outcome.row(), outcome.words)
+    assert (outcome.motions, outcome.false_success) == ([], False)
+
+
 def test_every_kind_that_a_model_can_be_told_is_a_fault() -> None:
     """But for those that are no fault of form: an answer that is late or about nothing."""
-    faults = (FAULTS | MISREADINGS).values()
+    faults = (FAULTS | MISREADINGS | HABITS).values()
     assert set(Kind) - {fault.kind for fault in faults} == {Kind.SLOW, Kind.HALLUCINATED_OBJECT}
 
 

@@ -12,9 +12,12 @@ from typing import Any
 from quartet_agent_runtime.gateway import MAX_ANSWER_BYTES
 from quartet_benchmarks.faults.kinds import Fault
 from quartet_benchmarks.serving import served
-from quartet_scripted_model import Call, Settings, create_app
-from quartet_scripted_model.answer import answer
+from quartet_contracts import NOT_RUN
+from quartet_scripted_model import Settings, create_app
+from quartet_scripted_model.answer import agent_of, answer
+from quartet_scripted_model.conversation import Conversation, last_call
 from quartet_scripted_model.misbehaviour import Kind, spoil
+from quartet_scripted_model.turn import calls_of
 
 DRIP_S = 0.1
 """Pause between bytes [s]: no answer is complete within the gateway's time limit."""
@@ -24,21 +27,23 @@ Given = tuple[str, str]
 """Name and arguments (JSON, keys in order) of a call."""
 
 
-def key_of(tool: str, arguments: Any) -> Given:
-    """Return tool and arguments of a call in a comparable form."""
-    return tool, json.dumps(arguments, sort_keys=True)
+def key_of(tool: str, arguments: dict[str, Any]) -> Given:
+    """Return tool and arguments of a call in a comparable form: without null and "", which agents leave out."""
+    return tool, json.dumps({key: value for key, value in arguments.items() if value not in (None, "")}, sort_keys=True)
 
 
 @dataclass
 class Plan:
-    """Which answers go wrong: those to `agent` from its `turn`-th on, at most `times` (None: all)."""
+    """Which answers go wrong: those to `agent` ("": to all) from its `turn`-th on, at most `times` (None: all)."""
 
     agent: str = ""
     fault: Fault | None = None
     turn: int = 0
     times: int | None = None
     given: Counter[Given] = field(default_factory=Counter[Given])
-    """Number of times that each call was in a sound answer."""
+    """Number of times that each call was in a sound answer and not answered with NOT_RUN."""
+    last: dict[str, Counter[Given]] = field(default_factory=dict[str, Counter[Given]])
+    """Calls of the last sound answer, by the first two messages of the conversation."""
     hits: int = 0
     """Number of answers that went wrong."""
 
@@ -46,24 +51,26 @@ class Plan:
         """Return what goes wrong with the answer to `body`, None for a sound one, whose calls are noted."""
         if self.fault is None:
             return None
-        tools = body.get("tools") or []
-        offered = {tool["function"]["name"] for tool in tools}
-        said_before = sum(message["role"] == "assistant" for message in body["messages"])
-        fault = self.fault if f"report_{self.agent}_result" in offered and said_before >= self.turn else None
-        if fault is not None and self.hits == self.times:
-            fault = None
-        self.hits += fault is not None
-        turn = answer(body["messages"], tools, fault and fault.kind)
+        messages, tools = body["messages"], body.get("tools") or []
+        conversation = str(messages[:2])
+        last = self.last.pop(conversation, Counter[Given]())
+        steps = [
+            s for s in Conversation.read(messages, []).steps[-last.total() :] if s.result and s.result.code == NOT_RUN
+        ]
+        self.given -= last & Counter(key_of(step.name, step.arguments or {}) for step in steps)
+        agent = agent_of(tools)
+        said_before = sum(message["role"] == "assistant" for message in messages)
+        hit = agent is not None and self.agent in {"", agent} and said_before >= self.turn and self.hits != self.times
+        fault = self.fault if hit else None
+        self.hits += hit
+        turn = answer(messages, tools, fault and fault.kind)
         if fault is not None:
-            turn = spoil(fault.kind, turn, _last_call(body["messages"]))
-        if isinstance(turn, Call) and (fault is None or fault.sound):
-            self.given[key_of(turn.name, turn.arguments)] += 1
+            turn = spoil(fault.kind, turn, last_call(messages))
+        if fault is None or fault.sound:
+            calls = calls_of(turn) * (2 if fault is not None and fault.kind is Kind.SAME_ID else 1)
+            self.last[conversation] = Counter(key_of(call.name, call.arguments) for call in calls)
+            self.given += self.last[conversation]
         return None if fault is None else fault.kind
-
-
-def _last_call(messages: list[dict[str, Any]]) -> Call | None:
-    calls = [call["function"] for message in messages for call in message.get("tool_calls") or []]
-    return Call(calls[-1]["name"], json.loads(calls[-1]["arguments"])) if calls else None
 
 
 class Plans:

@@ -8,6 +8,9 @@ UNREACHABLE = "gateway at"
 """Part of the message of an agent that got no readable answer."""
 OVERDUE = "answered 504"
 """End of any fault on a machine that is too slow for the gateway's time limits; the table counts them."""
+SEATS = ("pick", "orchestrator", "approach", "place")
+EVERY = "every"
+"""Seat of a fault that every agent's model has."""
 REPEATED, SPENT, LATE = "repeated", "budget spent", "deadline"
 
 
@@ -19,6 +22,8 @@ class Fault:
     says: tuple[str, ...]
     sound: bool = False
     """Whether its answers are readable, so that the agent may act on them."""
+    seats: tuple[str, ...] = (EVERY,)
+    """Of a misreading or habit: the agent whose model has it; of several, each in turn."""
 
 
 FAULTS: dict[str, Fault] = {
@@ -47,9 +52,21 @@ end with any code.
 NOT_CONFIRMED = ("does not confirm", "the sentence names", "the rows of your plan")
 """Parts of the summary of a task whose report was not believed."""
 MISREADINGS: dict[str, Fault] = {
-    "forgotten object": Fault(Kind.FORGOTTEN_OBJECT, NOT_CONFIRMED, sound=True),
-    "dropped object": Fault(Kind.DROPPED_OBJECT, NOT_CONFIRMED, sound=True),
-    "swapped targets": Fault(Kind.SWAPPED_TARGETS, NOT_CONFIRMED, sound=True),
-    "renamed object": Fault(Kind.RENAMED_OBJECT, NOT_CONFIRMED, sound=True),
+    "forgotten object": Fault(Kind.FORGOTTEN_OBJECT, NOT_CONFIRMED, sound=True, seats=("orchestrator",)),
+    "dropped object": Fault(Kind.DROPPED_OBJECT, NOT_CONFIRMED, sound=True, seats=("orchestrator",)),
+    "swapped targets": Fault(Kind.SWAPPED_TARGETS, NOT_CONFIRMED, sound=True, seats=("orchestrator",)),
+    "renamed object": Fault(Kind.RENAMED_OBJECT, NOT_CONFIRMED, sound=True, seats=("orchestrator",)),
 }
 """Faults of an orchestrator that reports success of another job than the one it was asked for."""
+HABITS: dict[str, Fault] = {
+    "prose only": Fault(Kind.PROSE_ONLY, ("without a tool call",)),
+    "early claim": Fault(Kind.CLAIMS_EARLY, (*NOT_CONFIRMED, "is EMPTY", "was not let go"), sound=True, seats=SEATS),
+    "looks first": Fault(Kind.LOOKS_FIRST, (), sound=True),
+    "own words": Fault(Kind.OWN_WORDS, (), sound=True),
+    "empty arguments": Fault(Kind.EMPTY_ARGUMENTS, (), sound=True),
+    "several calls": Fault(Kind.SEVERAL_CALLS, (), sound=True),
+    "report beside calls": Fault(Kind.REPORTS_BESIDE, (), sound=True),
+    "plans twice": Fault(Kind.PLANS_TWICE, (), sound=True),
+    "prose first": Fault(Kind.PROSE_FIRST, (), sound=True),
+}
+"""Habits, the shortest tasks first. Right is a success that ground truth confirms, or an end with one of the texts."""

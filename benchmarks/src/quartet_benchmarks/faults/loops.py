@@ -26,8 +26,8 @@ from quartet_benchmarks.faults.kinds import FAULTS, OVERDUE, Fault
 from quartet_contracts import Budget, JournalEvent, Skill
 
 AT_ONCE = 16
-LAST_TURN = 9
-"""Latest turn that goes wrong; a sound pick has more."""
+LAST_TURN = 4
+"""Latest turn that goes wrong: that of a sound pick's report."""
 LIMIT_S, SHORT_LIMIT_S = 240.0, 2.0
 """Deadlines above the gateway's time limit for a model, and below it [s]."""
 POSE: dict[str, Any] = {"frame_id": "base_footprint", "position": [0.6, 0.0, 0.4], "orientation": [1.0, 0.0, 0.0, 0.0]}
@@ -40,7 +40,6 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "moveit__open_gripper": (),
     "moveit__close_gripper": (),
     "moveit__get_grasp_state": (),
-    "perception__segment_objects": ("prompt", "camera"),
     "perception__get_topdown_grasp_pose": ("object_name", "camera"),
 }
 """Tools of the pick agent and their arguments."""
@@ -81,8 +80,6 @@ class InstantRobot:
                 return {}
             case "get_grasp_state":
                 return {"state": "HOLDING" if self._holds else "EMPTY"}
-            case "segment_objects":
-                return {"status": "SUCCESS", "outputs": [{"label": "it", "in_gripper": False}]}
             case "get_topdown_grasp_pose":
                 poses = {"pre_grasp_pose": POSE, "grasp_pose": POSE, "lift_pose": POSE}
                 return {**poses, "object_height_m": 0.12, "reachable": True, "distance_m": 0.8}

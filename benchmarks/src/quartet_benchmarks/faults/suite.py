@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from quartet_benchmarks.faults.endpoint import Plans, endpoint
-from quartet_benchmarks.faults.kinds import FAULTS, MISREADINGS
+from quartet_benchmarks.faults.kinds import FAULTS, HABITS, MISREADINGS
 from quartet_benchmarks.faults.loops import LoopOutcome, loop_cases, play_loops
-from quartet_benchmarks.faults.trial import Outcome, cases, misread_cases, play
+from quartet_benchmarks.faults.trial import Outcome, cases, lasting_cases, play
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
 from quartet_contracts import State
 from quartet_deployment import Stack, StackOptions
@@ -124,15 +124,19 @@ def run(parameters: BenchParameters) -> BenchResult:
         loops = asyncio.run(faulty.loops(parameters.seed, runs))
         parameters.progress(f"{len(loops)} loops are done")
         wanted, end = max(1, round(TASKS * runs)), time.monotonic() + SHORT_S
-        misread = 1 if parameters.short else wanted * len(MISREADINGS)
+        misread, habits = (1, 2) if parameters.short else (wanted * len(MISREADINGS), wanted * len(HABITS))
         quota = Quota(wanted)
-        for case in itertools.chain(itertools.islice(misread_cases(parameters.seed), misread), cases(parameters.seed)):
+        for case in itertools.chain(
+            itertools.islice(lasting_cases(parameters.seed, HABITS), habits),
+            itertools.islice(lasting_cases(parameters.seed, MISREADINGS), misread),
+            cases(parameters.seed),
+        ):
             if quota.filled or (parameters.short and time.monotonic() > end):
                 break
-            if not case.misread and not quota.wants(case.name):
+            if case.name in FAULTS and not quota.wants(case.name):
                 continue
             outcome = play(faulty.stack, faulty.plans, case)
-            if not case.misread:
+            if case.name in FAULTS:
                 quota.note(case.name, hit=outcome.hits > 0)
             tasks.append(outcome)
             parameters.progress(", ".join(f"{key} {value}" for key, value in outcome.row().items()))
@@ -143,6 +147,7 @@ def run(parameters: BenchParameters) -> BenchResult:
 def _result(seed: int, loops: list[LoopOutcome], tasks: list[Outcome], dead: int, given_up: list[str]) -> BenchResult:
     played = len(loops) + len(tasks)
     loops, tasks = [o for o in loops if o.hits], [o for o in tasks if o.hits]
+    habits = [o for o in tasks if o.case.name in HABITS]
     both: list[LoopOutcome | Outcome] = [*loops, *tasks]
     return BenchResult(
         "faults",
@@ -157,6 +162,7 @@ def _result(seed: int, loops: list[LoopOutcome], tasks: list[Outcome], dead: int
             "misread_jobs_believed": Rate(
                 sum(o.state is State.SUCCEEDED for o in tasks if o.case.misread), sum(o.case.misread for o in tasks)
             ),
+            "habits_right": Rate(sum(o.right for o in habits), len(habits)),
             "lost": float(sum(o.state is None for o in tasks)),
             "late": Rate(sum(o.overrun_s > LATE_S for o in both), len(both)),
             "overrun_s_max": max((o.overrun_s for o in both), default=0.0),
@@ -164,7 +170,7 @@ def _result(seed: int, loops: list[LoopOutcome], tasks: list[Outcome], dead: int
         },
         [
             _row(name, [o for o in loops if o.case.name == name], [o for o in tasks if o.case.name == name])
-            for name in (*FAULTS, *MISREADINGS)
+            for name in (*FAULTS, *MISREADINGS, *HABITS)
         ],
         details=[{"kind": "loop" if isinstance(o, LoopOutcome) else "task", **o.row()} for o in both],
         notes=[
@@ -174,9 +180,10 @@ def _result(seed: int, loops: list[LoopOutcome], tasks: list[Outcome], dead: int
             "robot that moved by ground truth. right_end: without a report, or FAILED with UNKNOWN, for the reason of "
             "the fault; where it passed, also a success that ground truth confirms. misread_jobs_believed: the "
             "orchestrator forgets, drops or renames an object or swaps two targets and reports success, and the task "
-            "SUCCEEDED. lost: tasks that did not end. cases_without_fault: "
-            "the loop or task was over before its fault came; they count in no other figure. late: more than "
-            f"{LATE_S:g} s after the deadline. faults_given_up: faults that missed {MISSES} tasks in a row"
+            "SUCCEEDED. habits_right: a model with a habit of real ones in the whole task, a success that ground truth "
+            "confirms or, where the habit allows none, FAILED for its reason. lost: tasks that did not end. "
+            "cases_without_fault: the loop or task was over before its fault came; they count in no other figure. "
+            f"late: over {LATE_S:g} s after the deadline. faults_given_up: faults that missed {MISSES} tasks in a row"
             f"{': ' + ', '.join(given_up) if given_up else ''}."
         ],
     )

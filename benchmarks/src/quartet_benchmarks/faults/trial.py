@@ -13,9 +13,8 @@ import httpx
 
 from quartet_agent_runtime.calls import NOT_MADE
 from quartet_benchmarks.faults.endpoint import Plan, Plans, key_of
-from quartet_benchmarks.faults.kinds import FAULTS, MISREADINGS, OVERDUE, Fault
+from quartet_benchmarks.faults.kinds import EVERY, FAULTS, HABITS, MISREADINGS, OVERDUE, SEATS, Fault
 from quartet_contracts import (
-    MODEL_TOOLS,
     TERMINAL,
     ApproachArguments,
     JournalEvent,
@@ -30,11 +29,8 @@ from quartet_contracts import (
 from quartet_contracts.journal import SkillFinished, ToolCalled, ToolReturned
 from quartet_deployment import OrchestratorClient, Stack
 
-SEATS = ("pick", "orchestrator", "approach", "place")
-LAST_TURN = {"pick": 3, "orchestrator": 2, "approach": 3, "place": 2}
-"""Latest turn that goes wrong; a single skill of the small world has more turns, wherever the robot stands."""
-LAST_TURN_OF_JOB = {"pick": 8, "orchestrator": 3, "approach": 3, "place": 6}
-"""Latest turn that goes wrong in a whole job."""
+LAST_TURN = {"pick": 3, "orchestrator": 3, "approach": 1, "place": 2}
+"""Latest turn that goes wrong; every sound skill and job has one more."""
 JOBS = 0.2
 """Share of whole jobs among the cases of sub-agents."""
 TIMEOUT_S, SHORT_TIMEOUT_S = 60.0, 5.0
@@ -66,7 +62,7 @@ class Case:
     @property
     def fault(self) -> Fault:
         """The fault of this case."""
-        return (FAULTS | MISREADINGS)[self.name]
+        return (FAULTS | MISREADINGS | HABITS)[self.name]
 
     @property
     def misread(self) -> bool:
@@ -81,11 +77,10 @@ def cases(seed: int) -> Iterator[Case]:
         for offset, name in enumerate(FAULTS):
             seat = SEATS[(number + offset) % len(SEATS)]
             job = seat == "orchestrator" or dice.random() < JOBS
-            last = (LAST_TURN_OF_JOB if job else LAST_TURN)[seat]
             yield Case(
                 name=name,
                 seat=seat,
-                turn=dice.choice([0, dice.randint(1, last)]),
+                turn=dice.choice([0, dice.randint(1, LAST_TURN[seat])]),
                 times=1 if dice.random() < 0.25 else None,
                 seed=1 + dice.randrange(12),
                 timeout_s=SHORT_TIMEOUT_S if name in {"hang", "drip"} and dice.random() < 0.5 else TIMEOUT_S,
@@ -93,11 +88,14 @@ def cases(seed: int) -> Iterator[Case]:
             )
 
 
-def misread_cases(seed: int) -> Iterator[Case]:
-    """Yield every misreading in turn, without end."""
+def lasting_cases(seed: int, faults: dict[str, Fault]) -> Iterator[Case]:
+    """Yield every misreading or habit of `faults` in turn, without end; it lasts for the whole task."""
     dice = random.Random(seed)
-    for name in itertools.cycle(MISREADINGS):
-        yield Case(name, "orchestrator", turn=0, times=None, seed=1 + dice.randrange(12), timeout_s=TASK_S, job=True)
+    for number in itertools.count():
+        for name, fault in faults.items():
+            seat = fault.seats[number % len(fault.seats)]
+            job = seat in {EVERY, "orchestrator"}
+            yield Case(name, seat, turn=0, times=None, seed=1 + dice.randrange(12), timeout_s=TASK_S, job=job)
 
 
 @dataclass
@@ -122,9 +120,12 @@ class Outcome:
 
     @property
     def right(self) -> bool:
-        """Whether it ended as FAULTS says, or succeeded after a fault that passed."""
+        """Whether it ended as its fault says, or succeeded after a fault that passed."""
         if self.state is None:
             return False
+        if self.case.name in HABITS:
+            failed = self.state is State.FAILED and any(says in self.words for says in self.case.fault.says)
+            return failed or (self.state is State.SUCCEEDED and not self.false_success)
         if self.state is State.SUCCEEDED:
             return (self.case.times is not None or not self.case.fault.says) and not self.false_success
         told = not self.case.fault.says or any(
@@ -163,8 +164,7 @@ def play(stack: Stack, plans: Plans, case: Case) -> Outcome:
     """Run one task with the fault of `case`."""
     scenario = f"in_gripper:{THING}" if case.seat == "place" and not case.job else None
     before = _scoring(stack, "POST", "/reset", {"seed": case.seed, "scenario": scenario})
-    agent = "task" if case.seat == "orchestrator" else case.seat
-    plans.default = plan = Plan(agent, case.fault, case.turn, case.times)
+    plans.default = plan = Plan("" if case.seat == EVERY else case.seat, case.fault, case.turn, case.times)
     events: list[JournalEvent] = []
     with stack.api() as api:
         began = time.time()
@@ -222,36 +222,32 @@ def _done(case: Case, before: dict[str, Any], after: dict[str, Any]) -> bool:
 
 
 def _unasked(events: list[JournalEvent], seat: str, plan: Plan) -> list[str]:
-    """Return the motions that `seat` made beyond those of the endpoint's sound answers.
-
-    Each call is followed by its result before the agent makes the next one.
-    """
+    """Return the motions that `seat` made beyond those of the endpoint's sound answers."""
     left = Counter(plan.given)
-    reported = any(name == f"report_{seat}_result" for name, _ in plan.given)
-    known = {"approach", "pick", "place"} if seat == "orchestrator" else set(MODEL_TOOLS[Skill(seat)])
+    reported = {name.split("_")[1] for name, _ in plan.given if name.startswith("report_")}
+    called: dict[tuple[str, str], ToolCalled] = {}
     found: list[str] = []
-    made: ToolCalled | None = None
     for event in events:
-        if event.actor != seat:
+        if event.actor not in (SEATS if seat == EVERY else (seat,)):
             continue
         if isinstance(event.event, ToolCalled):
-            made = event.event
-        elif isinstance(event.event, ToolReturned) and made is not None and event.event.call_id == made.call_id:
+            called[event.actor, event.event.call_id] = event.event
+        elif isinstance(event.event, ToolReturned) and (made := called.get((event.actor, event.event.call_id))):
             tool = made.tool.partition("__")[2] or made.tool
             if event.event.error_code in NOT_MADE or tool.startswith(STILL) or made.call_id.startswith("rest_"):
                 continue
             key = key_of(made.tool, made.arguments)
-            # After a sound report the agent's own code acts, with tools and arguments of its own.
+            # After a sound report the agent's own code acts.
             if left[key] > 0:
                 left[key] -= 1
-            elif not (reported and made.tool not in known):
+            elif not (event.actor in reported and made.call_id.startswith("verify_")):
                 found.append(made.tool)
     return found
 
 
 def _first_of_all(case: Case) -> bool:
     """Return whether no agent got a sound answer."""
-    alone = case.seat == "orchestrator" or not case.job
+    alone = case.seat in {EVERY, "orchestrator"} or not case.job
     return alone and case.turn == 0 and case.times is None and not case.fault.sound
 
 

@@ -4,11 +4,13 @@ Nothing is remembered: a policy is run again over the calls that the messages sh
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from quartet_scripted_model.conversation import Conversation, Step, text_of
-from quartet_scripted_model.misbehaviour import MISREADINGS, Kind
+from quartet_scripted_model.misbehaviour import HABITS, MISREADINGS, Kind
 from quartet_scripted_model.policies import orchestrator, single, team
+from quartet_scripted_model.policies.habits import Habit
 from quartet_scripted_model.policies.procedure import POLICIES
 from quartet_scripted_model.turn import Call, Policy, Result, Text, Turn, calls_of
 
@@ -30,15 +32,15 @@ def agent_of(tools: list[dict[str, Any]]) -> str | None:
 
 
 def answer(messages: list[dict[str, Any]], tools: list[dict[str, Any]], kind: Kind | None = None) -> Turn:
-    """Return the next turn of the agent that has `tools`; a `kind` of misreading is the orchestrator's."""
+    """Return the next turn of the agent that has `tools`, with a habit or, for the orchestrator, a misreading."""
     conversation, agent = Conversation.read(messages, tools), agent_of(tools)
-    if agent == "orchestrator":
-        play = single.policy if single.does_work_in(conversation) else orchestrator.policy
-        misreading = kind if kind in MISREADINGS else None
-        return next_turn(play(conversation, misreading), conversation.steps)
     if agent is not None:
-        _, policy = AGENTS[agent]
-        return next_turn(policy(conversation), conversation.steps)
+        start = partial(AGENTS[agent][1], conversation)
+        if agent == "orchestrator":
+            play = single.policy if single.does_work_in(conversation) else orchestrator.policy
+            start = partial(play, conversation, kind if kind in MISREADINGS else None)
+        policy = Habit(kind, conversation, start).play() if kind is not None and kind in HABITS else start()
+        return next_turn(policy, conversation.steps)
     if not tools:
         prompt = "\n".join(text_of(message) for message in messages)
         if (said := team.answer(prompt)) is not None:
@@ -82,11 +84,18 @@ def next_turn(policy: Policy, steps: list[Step]) -> Turn:
 
 
 def _find(call: Call, steps: list[Step], start: int, *, ran: bool) -> int | None:
-    """Return the index of `call` in `steps`; if it `ran`, since nothing before it failed, not of one in NOT_MADE."""
-    for i in range(start, len(steps)):
-        result = steps[i].result
-        if ran and result is not None and result.code in NOT_MADE:
+    """Return the index of `call` in `steps`; messages may leave null and "" out of its arguments.
+
+    If it `ran`, since nothing before it failed, a step in NOT_MADE is not it.
+    """
+    wanted = _filled(call.arguments)
+    for at, step in enumerate(steps[start:], start):
+        if ran and step.result is not None and step.result.code in NOT_MADE:
             continue
-        if steps[i].name == call.name and steps[i].arguments == call.arguments:
-            return i
+        if step.name == call.name and step.arguments is not None and _filled(step.arguments) == wanted:
+            return at
     return None
+
+
+def _filled(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in arguments.items() if value not in (None, "")}

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from quartet_process import Exposition, Secret
 from quartet_process.health import metrics_route
 from quartet_scripted_model.answer import agent_of, answer
-from quartet_scripted_model.conversation import Conversation, text_of
+from quartet_scripted_model.conversation import last_call, text_of
 from quartet_scripted_model.metrics import Metrics
 from quartet_scripted_model.misbehaviour import TRANSPORT, Draws, Kind, cut_json, spoil
 from quartet_scripted_model.settings import Settings
@@ -76,7 +76,7 @@ async def _respond(settings: Settings, body: dict[str, Any], turn: Turn, kind: K
     """Return the response with `turn`, as the fault `kind` changes it."""
     if kind is None:
         return JSONResponse(completion(body, turn))
-    turn = spoil(kind, turn, _last_call(body))
+    turn = spoil(kind, turn, last_call(body["messages"]))
     if kind is Kind.SLOW:
         await asyncio.sleep(settings.misbehave_slow_s)
     if kind is Kind.HUGE and not isinstance(turn, Text):
@@ -151,13 +151,6 @@ def _prompt_tokens(body: dict[str, Any]) -> int:
 def _tokens(text: str) -> int:
     """An estimate: English and JSON come to about four characters a token."""
     return (len(text) + 3) // 4
-
-
-def _last_call(body: dict[str, Any]) -> Call | None:
-    steps = Conversation.read(body["messages"], []).steps
-    if not steps or steps[-1].arguments is None:
-        return None
-    return Call(steps[-1].name, steps[-1].arguments)
 
 
 async def _body(request: Request) -> dict[str, Any] | str:

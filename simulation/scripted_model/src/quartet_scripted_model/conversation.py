@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from quartet_scripted_model.turn import Result
+from quartet_scripted_model.turn import Call, Result
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
 _SENTENCE = re.compile(r"<sentence>(.*?)</sentence>", re.DOTALL)
@@ -30,6 +30,8 @@ class Conversation:
     steps: list[Step]
     tools: dict[str, dict[str, Any]] = field(default_factory=dict)
     """JSON schema of the arguments by name of the tool."""
+    spoke: bool = False
+    """Whether an earlier answer had no tool call."""
 
     @classmethod
     def read(cls, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> "Conversation":
@@ -43,6 +45,7 @@ class Conversation:
             sentence=sentence_in(first),
             steps=_steps(messages),
             tools={t["function"]["name"]: t["function"].get("parameters") or {} for t in tools if "function" in t},
+            spoke=any(m.get("role") == "assistant" and not m.get("tool_calls") for m in messages),
         )
 
     def fit(self, name: str, **arguments: Any) -> dict[str, Any]:
@@ -100,6 +103,12 @@ def _steps(messages: list[dict[str, Any]]) -> list[Step]:
                 )
             )
     return steps
+
+
+def last_call(messages: list[dict[str, Any]]) -> Call | None:
+    """Return the last call in `messages`, None without one whose arguments are a JSON object."""
+    steps = _steps(messages)
+    return Call(steps[-1].name, steps[-1].arguments) if steps and steps[-1].arguments is not None else None
 
 
 def _arguments(raw: Any) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
-"""Faults of real models that the scripted model can be told to show, by rate and seed.
+"""Faults and habits of real models that the scripted model can show, by rate and seed.
 
-What goes wrong is a function of the seed, the content of the request and how often it came, so that a run can be
-repeated exactly.
+The kind is a function of the seed, the content of the request and how often it came, so that a run can be repeated
+exactly. A habit or misreading is a function of the first two messages alone: it lasts for the whole conversation.
 """
 
 import hashlib
@@ -61,10 +61,31 @@ class Kind(StrEnum):
     """An orchestrator that carries the first object to the target of the last, and reports what it planned."""
     RENAMED_OBJECT = "renamed_object"
     """An orchestrator that carries another object and reports it under the name of the first."""
+    LOOKS_FIRST = "looks_first"
+    OWN_WORDS = "own_words"
+    """An orchestrator with other words for an object in its plan, its calls and its report."""
+    EMPTY_ARGUMENTS = "empty_arguments"
+    """"" or null for every optional argument."""
+    SEVERAL_CALLS = "several_calls"
+    """Approach and pick in one turn; reads after the calls of every other turn."""
+    REPORTS_BESIDE = "reports_beside"
+    """A report of success in the first turn, beside other calls."""
+    CLAIMS_EARLY = "claims_early"
+    """A report of success before anything else."""
+    PLANS_TWICE = "plans_twice"
+    """An orchestrator that writes its plan again in other words, before the first pick and after it."""
+    PROSE_FIRST = "prose_first"
+    """Words in place of the first call."""
+    PROSE_ONLY = "prose_only"
 
 
 MISREADINGS = frozenset({Kind.FORGOTTEN_OBJECT, Kind.DROPPED_OBJECT, Kind.SWAPPED_TARGETS, Kind.RENAMED_OBJECT})
 """Kinds of an orchestrator whose every answer is sound and whose job is another one than it was asked for."""
+HABITS = frozenset(
+    {Kind.LOOKS_FIRST, Kind.OWN_WORDS, Kind.EMPTY_ARGUMENTS, Kind.SEVERAL_CALLS, Kind.REPORTS_BESIDE, Kind.PLANS_TWICE}
+    | {Kind.CLAIMS_EARLY, Kind.PROSE_FIRST, Kind.PROSE_ONLY}
+)
+"""Kinds that leave the job as it is; policies/habits.py has them."""
 WHOLE = frozenset({Kind.REFUSAL, Kind.EMPTY, Kind.REPETITION, Kind.OTHER_TOOL})
 """Kinds that replace a turn of several calls as a whole."""
 TRANSPORT = frozenset({Kind.HANG, Kind.DRIP, Kind.CUT_BODY, Kind.RESET, Kind.HTML})
@@ -100,15 +121,25 @@ class Draws:
         """Return what goes wrong with the request `body`; None: nothing."""
         if not any(self._rates.values()):
             return None
-        text = json.dumps([self._seed, body.get("messages"), body.get("tools")], sort_keys=True, default=str)
-        # Ids of things are random: the same run has others each time.
-        content = hashlib.blake2b(_OBJECT_ID.sub("obj", text).encode(), digest_size=16).digest()
+        lasting = {kind: rate for kind, rate in self._rates.items() if kind in HABITS | MISREADINGS}
+        if (kind := _kind_at(lasting, _share(self._content(body["messages"][:2])))) is not None:
+            return kind
+        content = self._content(body["messages"], body.get("tools"))
         before = self._seen.pop(content, 0)
         self._seen[content] = before + 1
         if len(self._seen) > REQUESTS_KEPT:
             self._seen.popitem(last=False)
-        share = hashlib.blake2b(content + before.to_bytes(4), digest_size=8).digest()
-        return _kind_at(self._rates, int.from_bytes(share) / 2**64)
+        passing = {kind: rate for kind, rate in self._rates.items() if kind not in lasting}
+        return _kind_at(passing, _share(content + before.to_bytes(4)))
+
+    def _content(self, *parts: Any) -> bytes:
+        text = json.dumps([self._seed, *parts], sort_keys=True, default=str)
+        # Ids of objects are random and differ between equal runs.
+        return hashlib.blake2b(_OBJECT_ID.sub("obj", text).encode(), digest_size=16).digest()
+
+
+def _share(content: bytes) -> float:
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest()) / 2**64
 
 
 def _kind_at(rates: Mapping[Kind, float], draw: float) -> Kind | None:
