@@ -42,8 +42,7 @@ def test_of_a_success_it_reads_numbers_to_the_millimetre_and_milliradian():
 
 
 def test_of_a_skill_it_reads_the_code_also_when_it_is_none():
-    done = {"ok": True, "success": True, "error_code": "NONE", "tool_calls_used": 9}
-    assert read("pick", ToolOutcome(done)) == '{"success":true,"error_code":"NONE"}'
+    assert read("pick", ToolOutcome({"ok": True, "error_code": "NONE"})) == '{"error_code":"NONE"}'
 
 
 def test_of_a_failure_it_reads_everything():

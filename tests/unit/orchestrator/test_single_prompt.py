@@ -1,17 +1,16 @@
 """The prompt of one model for all: the orchestrator's, with the steps of each sub-agent as its own prompt has them."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from quartet_agent_runtime import load_prompt
 from quartet_contracts import MODEL_SKILLS, MODEL_TOOLS, Architecture, Skill
 from quartet_orchestrator.tasks import make_briefs
 from quartet_site import RobotSetup, load_robot, load_site
 
 HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
-SECTION = re.compile(r"^## (.+)\n", re.MULTILINE)
 
 
 def prompt_of(architecture: Architecture) -> str:
@@ -19,20 +18,18 @@ def prompt_of(architecture: Architecture) -> str:
     return make_briefs({"summit": setup}, architecture)["summit"].system_prompt("go to the kitchen")
 
 
-def items(prompt: str, section: str) -> list[str]:
-    """Return the list items of a section, each in one line."""
-    parts = SECTION.split(prompt)
-    text = parts[parts.index(section) + 1]
-    return [line.strip() for line in text.splitlines() if re.match(r"\s*(- |\d+\. )", line)]
+def items(prompt: str) -> list[str]:
+    """Return the list items of a prompt, each in one line."""
+    return [line.strip() for line in prompt.splitlines() if re.match(r"\s*(- |\d+\. )", line)]
 
 
 @pytest.mark.parametrize("skill", MODEL_SKILLS)
-@pytest.mark.parametrize("section", ["Steps", "Report"])
-def test_one_model_is_told_of_a_step_what_its_agent_is_told(skill: Skill, section: str) -> None:
-    told = prompt_of(Architecture.SINGLE)
-    wanted = items(load_prompt(f"quartet_{skill}"), section)
-    assert len(wanted) >= 3
-    assert [one for one in wanted if one not in told] == []
+def test_one_model_reads_the_steps_of_a_skill_as_its_agent_does(skill: Skill) -> None:
+    agent = import_module(f"quartet_{skill}").definition()
+    # Only the sub-agent has this one rule, which names its own steps.
+    wanted = [one for one in items(agent.prompt) if not one.startswith("- Open the gripper only")]
+    assert len(wanted) >= 10
+    assert [one for one in wanted if one not in prompt_of(Architecture.SINGLE)] == []
 
 
 def test_one_model_is_told_all_tools_and_poses() -> None:
