@@ -117,9 +117,9 @@ def load_settings(url: str | None = None) -> CliSettings:
 
 
 def running_stack() -> dict[str, str]:
-    """Return what the running `quartet up` wrote about itself, {} when none runs."""
+    """Return what the running `quartet up`, or else `quartet demo`, wrote about itself, {} when none runs."""
     try:
-        return read_description(state_folder() / "up")
+        return read_description(state_folder() / "up") or read_description(state_folder() / "demo")
     except ProjectNotFoundError:
         return {}
 

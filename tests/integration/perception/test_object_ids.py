@@ -108,7 +108,7 @@ async def test_an_id_of_another_task_another_robot_or_a_guess_is_refused(eyes, s
             answer = await someone.call(tool, **given)
             assert answer["error_code"] == "UNKNOWN_OBJECT_ID", (tool, answer)
             assert object_id in answer["message"]
-            assert "detect_objects" in answer["message"], "it says what to do"
+            assert "Go on with the name" in answer["message"], "it says what to do"
 
     await refuses(eyes, new_object_id())
     # Another server process has the same robot: another robot's, or the same one started anew.

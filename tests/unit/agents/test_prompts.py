@@ -130,8 +130,9 @@ def test_facts_have_aliases_of_what_a_sentence_names_and_the_names_of_all_else()
     named = {kind: [one["name"] for one in shown[kind]] for kind in KINDS}
     assert named == {
         "areas": ["kitchen", "hallway", "kids' room"],
-        "surfaces": ["desk"],
-        "containers": ["kitchen bin"],
+        # The desk is named, and so are the areas of the others.
+        "surfaces": ["console table", "desk", "toy shelf", "kids' nightstand"],
+        "containers": ["kitchen bin", "toy basket"],
         "objects": ["red coke can"],
     }
     assert shown["objects"] == [one for one in facts["objects"] if one["name"] == "red coke can"]
@@ -169,6 +170,7 @@ def test_the_orchestrators_prompt_names_what_there_is() -> None:
         "question",
         "choices",
         "sentence",
+        "others",
     }
     assert words(prompt) - known == set()
     assert words(prompt) & {*FILLED_IN, *HIDDEN} == set()

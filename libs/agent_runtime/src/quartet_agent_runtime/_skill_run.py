@@ -226,4 +226,4 @@ class SkillRun:
 
 
 def _arguments_of(request: SkillRequest) -> dict[str, Any]:
-    return request.arguments.model_dump(mode="json", exclude_none=True)
+    return request.arguments.model_dump(mode="json", exclude_none=True, exclude_defaults=True)

@@ -145,11 +145,12 @@ def register(server: ToolServer, planner: Planner) -> None:  # noqa: C901 - a li
 
     @server.tool(moves="gripper", limits=partial(grip_limits, "open_gripper"), around=noting_release)
     async def open_gripper(position: Finite = file.open_position, effort: Finite = file.effort) -> GripperResult:
-        """Open the gripper; whatever it holds is released. width_m is the opening afterwards.
+        """Open the gripper; whatever it holds is released.
 
-        position and effort (N) may be left out. Failures: WOULD_DROP (nothing is below what is held: go straight down
-        first), GRIPPER_FAILED (it did not open: something blocks the fingers), INVALID_PARAMETERS, CANCELED, BUSY,
-        TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown: get_grasp_state first), STOPPED (report it).
+        width_m is the opening afterwards. position and effort (N) may be left out. Failures: WOULD_DROP (nothing is
+        below what is held: go straight down first), GRIPPER_FAILED (it did not open: something blocks the fingers),
+        INVALID_PARAMETERS, CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown: get_grasp_state first),
+        STOPPED (report it).
         """
         result = await command("open_gripper", position, effort)
         await held.opened(result, held=held_before)
@@ -221,10 +222,10 @@ def register(server: ToolServer, planner: Planner) -> None:  # noqa: C901 - a li
 
     @server.tool(read_only=True)
     async def get_grasp_state() -> GripperResult:
-        """Tell whether the gripper holds something: HOLDING, EMPTY, MOVING or UNKNOWN, with width_m and effort_n.
+        """Tell whether the gripper holds something: HOLDING, EMPTY, MOVING or UNKNOWN.
 
-        UNKNOWN: the fingers touch something and press too little to hold it for sure. Measured from width and
-        force after the fingers have come to rest; it does not say which object it is (the wrist camera does).
+        UNKNOWN: the fingers touch something and press too little to hold it for sure. Measured from width_m and
+        effort_n after the fingers have come to rest; it does not say which object it is (the wrist camera does).
         Failures: TIMEOUT (the gripper's driver is silent), BRIDGE_UNAVAILABLE.
         """
         now = await grasp_of(robot)

@@ -19,7 +19,7 @@ from quartet_approach.verify import verify
 from quartet_contracts import ApproachArguments, Skill, SkillArguments
 from quartet_contracts.tools.moveit import MoveitCode
 from quartet_procedures import approach, prompt_parts
-from quartet_site import RobotFile, SiteFile
+from quartet_site import RobotFile, SiteFile, is_floor
 
 IN_THE_WAY = frozenset({MoveitCode.START_IN_COLLISION, MoveitCode.GOAL_IN_COLLISION, MoveitCode.PLANNING_FAILED})
 """Codes of an arm that something keeps from its transit state."""
@@ -29,12 +29,14 @@ def facts(robot: RobotFile, site: SiteFile, arguments: SkillArguments) -> dict[s
     """Return the Facts block: the areas and places that the request may mean, and the arm's transit state.
 
     Of the areas the one of the request, or all where none has the name; of the places those that have the name of the
-    request's object, or all where neither a place nor an object of the site has it.
+    request's object, or all if it is not a place, an object, an area or the floor either.
     """
     assert isinstance(arguments, ApproachArguments)
     areas, places = area_facts(site), place_facts(site)
     targets = entries_meant(places, arguments.object_name)
-    if not targets and not _is_object(site, arguments.object_name):
+    name = arguments.object_name
+    is_no_place = _is_object(site, name) or is_floor(name) or entries_meant(areas, name)
+    if not targets and not is_no_place:
         targets = places
     return {"areas": entries_meant(areas, arguments.target_area) or areas, "places": targets, "arm": arm_facts(robot)}
 

@@ -68,13 +68,18 @@ def make_briefs(
 
 
 def facts_for(sentence: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of `facts` that a sentence names, with the areas of its places, and the bare names of others.
+    """Return the entries of `facts` that a sentence names, and the bare names of others.
+
+    The areas of its places and the places of its areas are named with them.
 
     An entry is named if the sentence has all words of its name, of an alias or of a landmark.
     """
     said = _words(sentence)
     named = {kind: [one for one in facts[kind] if _is_named(one, said)] for kind in KINDS}
     needed = {place["area"] for place in (*named["surfaces"], *named["containers"])}
+    wanted = {area["name"] for area in named["areas"]}
+    for kind in ("surfaces", "containers"):
+        named[kind] = [one for one in facts[kind] if one in named[kind] or one["area"] in wanted]
     named["areas"] = [one for one in facts["areas"] if one in named["areas"] or one["name"] in needed]
     rest = {kind: [one for one in facts[kind] if one not in named[kind]] for kind in KINDS}
     others: dict[str, Any] = {kind: [one["name"] for one in rest[kind]] for kind in ("areas", "objects")}
