@@ -13,7 +13,7 @@ import quartet_place
 from quartet_agent_runtime import load_prompt
 from quartet_agent_runtime._untrusted import MARK
 from quartet_contracts import ARGUMENTS, MODEL_SKILLS, MODEL_TOOLS, REPORTS, RESULTS, TaskReport
-from quartet_orchestrator.tasks.briefs import orchestrator_facts
+from quartet_orchestrator.tasks.briefs import facts_for, orchestrator_facts
 from quartet_perception import server as perception
 from quartet_site import load_robot, load_site
 
@@ -97,7 +97,7 @@ def test_every_name_in_the_orchestrators_prompt_is_there():
     known = {MARK, "ok", "message", *(skill.value for skill in MODEL_SKILLS), *fields(TaskReport.model_json_schema())}
     for skill in MODEL_SKILLS:
         known |= set(ARGUMENTS[skill].model_fields) | set(RESULTS[skill].model_fields)
-    known |= keys(facts_of(orchestrator_facts)) | {"look", "ask_person", "choices", "report_task_result"}
+    known |= keys(facts_for("", facts_of(orchestrator_facts))) | {"look", "ask_person", "choices", "report_task_result"}
     assert set(NAME.findall(PROMPT)) - known == set()
 
 

@@ -70,6 +70,17 @@ async def test_an_id_names_one_of_two_that_look_alike(eyes, twins):
     assert (await eyes.call("detect_objects", object_ids=[right]))["detections"]
 
 
+async def test_an_id_wins_over_the_name_beside_it(eyes, studio):
+    studio.reset(0)
+    (can,) = (await eyes.call("detect_objects", names=["coke can"]))["detections"]
+    both = {"object_name": "green tea box", "object_id": can["object_id"]}
+    assert (await eyes.call("get_topdown_grasp_pose", **both))["object_name"] == "red coke can"
+    for ids in ([can["object_id"]], []):
+        seen = await eyes.call("detect_objects", names=["coke can"], object_ids=ids)
+        assert [one["object_id"] for one in seen["detections"]] == [can["object_id"]]
+    assert (await eyes.call("detect_objects", names=[]))["error_code"] == "INVALID_PARAMETERS"
+
+
 async def test_a_place_by_its_id(eyes, studio):
     studio.reset(0)
     (counter,) = (await eyes.call("detect_objects", names=["counter"]))["detections"]
@@ -156,22 +167,12 @@ async def test_a_rule_on_names_holds_for_what_goes_by_its_id(studio, open_eyes, 
             assert answer.get("error_code", "NONE") == code, (tool, arguments, answer)
 
 
-async def test_a_name_or_an_id_and_not_both(eyes, studio):
+async def test_a_name_or_an_id_is_needed_and_an_id_is_well_formed(eyes, studio):
     studio.reset(0)
-    (can,) = (await eyes.call("detect_objects", names=["coke can"]))["detections"]
-    object_id = can["object_id"]
-    for tool, name in (
-        ("segment_objects", {"prompt": "coke can"}),
-        ("get_topdown_grasp_pose", {"object_name": "coke can"}),
-        ("get_topdown_placing_pose", {"object_name": "counter"}),
-    ):
-        id_argument = "target_id" if tool == "get_topdown_placing_pose" else "object_id"
-        for arguments in ({}, {**name, id_argument: object_id}):
-            answer = await eyes.call(tool, **arguments)
-            assert answer["error_code"] == "INVALID_PARAMETERS", (tool, answer)
-            assert id_argument in answer["message"]
-    both = await eyes.call("detect_objects", names=["coke can"], object_ids=[object_id])
-    assert both["error_code"] == "INVALID_PARAMETERS"
+    for tool in ("segment_objects", "get_topdown_grasp_pose", "get_topdown_placing_pose"):
+        answer = await eyes.call(tool)
+        assert answer["error_code"] == "INVALID_PARAMETERS", (tool, answer)
+        assert ("target_id" if tool == "get_topdown_placing_pose" else "object_id") in answer["message"]
     for wrong in ("obj_1", "red coke can", "obj_" + "g" * 12, "obj_0123456789ab\n"):
         answer = await eyes.call("get_topdown_grasp_pose", object_id=wrong)
         assert (answer["error_code"], "object_id" in answer["message"]) == ("INVALID_PARAMETERS", True)

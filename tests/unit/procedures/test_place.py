@@ -2,12 +2,13 @@
 
 import pytest
 
-from quartet_contracts import HELD_OBJECT
 from support.played_robot import DROP, pose
 
 FIND = ["get_grasp_state", "get_topdown_placing_pose"]
-PUT = ["plan_and_execute", "plan_cartesian_path", "open_gripper", "plan_cartesian_path"]
-LOOK = ["detect_objects", "plan_and_execute", "get_grasp_state"]
+PUT = [
+    *("plan_and_execute", "plan_cartesian_path", "open_gripper", "plan_cartesian_path"),
+    *("plan_and_execute", "get_grasp_state"),
+]
 TUCK = {"target_type": "named_state", "target": {"state_name": "folded"}}
 
 
@@ -15,9 +16,9 @@ def states(*names):
     return [{"state": name} for name in names]
 
 
-def test_main_case_is_three_turns(run_place, robot):
+def test_main_case_is_two_turns(run_place, robot):
     played = run_place()
-    assert played.turns == [FIND, PUT, LOOK]
+    assert played.turns == [FIND, PUT]
     assert (played.report["success"], played.report["error_code"]) == (True, "NONE")
     assert [given for _, given in robot.calls] == [
         {},
@@ -26,7 +27,6 @@ def test_main_case_is_three_turns(run_place, robot):
         pose(0.5),
         {},
         pose(0.7),
-        {"names": ["red can"], "camera": "arm"},
         TUCK,
         {},
     ]
@@ -52,8 +52,6 @@ def test_ids_of_the_request_name_target_and_held_object(run_place, robot, ids, a
     assert run_place(**ids).report["success"]
     (given,) = robot.made("get_topdown_placing_pose")
     assert given == {**asked, "held_object": "red can", "object_height_m": 0.1}
-    named = {"object_ids": ["obj_h"]} if "held_id" in ids else {"names": ["red can"]}
-    assert robot.made("detect_objects") == [{**named, "camera": "arm"}]
 
 
 def test_forgotten_ids_are_replaced_by_names(run_place, robot):
@@ -61,19 +59,6 @@ def test_forgotten_ids_are_replaced_by_names(run_place, robot):
     assert run_place(target_id="obj_t", held_id="obj_h").report["success"]
     by_name = {"object_name": "kitchen counter", "held_object": "red can", "object_height_m": 0.1}
     assert robot.made("get_topdown_placing_pose")[1:] == [by_name]
-    assert robot.made("detect_objects")[1:] == [{"names": ["red can"], "camera": "arm"}]
-
-
-def test_object_of_unknown_name_is_looked_for_by_its_id_only(run_place, robot):
-    assert run_place(object_name=HELD_OBJECT, held_id="obj_h").report["success"]
-    assert robot.made("detect_objects") == [{"object_ids": ["obj_h"], "camera": "arm"}]
-
-
-def test_object_without_name_and_id_is_not_looked_for(run_place, robot):
-    """Only the check in code can confirm such a place."""
-    played = run_place(object_name=HELD_OBJECT)
-    assert played.turns == [FIND, PUT, LOOK[1:]]
-    assert played.report["error_code"] == "PLACE_DROP_VERIFY_FAILED"
 
 
 # Before the first motion.
@@ -139,7 +124,7 @@ def test_pose_without_inverse_kinematics_is_out_of_reach(run_place, robot):
 def test_failed_descent_is_repeated_with_the_rest_of_its_turn(run_place, robot):
     robot.fail("plan_cartesian_path", "GOAL_IN_COLLISION")
     played = run_place()
-    assert played.turns == [FIND, PUT, ["clear_planning_scene"], PUT[1:], LOOK]
+    assert played.turns == [FIND, PUT, ["clear_planning_scene"], PUT[1:]]
     assert played.report["success"]
 
 
@@ -159,14 +144,14 @@ def test_hand_that_was_stopped_goes_straight_up_and_keeps_holding(run_place, rob
 def test_failed_opening_is_repeated_with_the_rest_of_its_turn(run_place, robot):
     robot.fail("open_gripper", "GRIPPER_FAILED")
     played = run_place()
-    assert played.turns == [FIND, PUT, PUT[2:], LOOK]
+    assert played.turns == [FIND, PUT, PUT[2:]]
     assert played.report["success"]
 
 
 def test_gripper_that_does_not_open_leaves_the_place_with_the_object(run_place, robot):
     robot.fail("open_gripper", "GRIPPER_FAILED", 2)
     played = run_place()
-    assert played.turns == [FIND, PUT, PUT[2:], PUT[3:], LOOK]
+    assert played.turns == [FIND, PUT, PUT[2:], PUT[3:4], PUT[4:5], PUT[5:]]
     assert played.report["error_code"] == "PLACE_DROP_VERIFY_FAILED"
     assert "still in the gripper" in played.report["reason"]
 
@@ -175,7 +160,7 @@ def test_hand_that_cannot_leave_straight_leaves_by_a_planned_motion(run_place, r
     robot.say("get_topdown_placing_pose", {**DROP, "pre_place_lower_by_m": 0.06})
     robot.say("plan_cartesian_path", {}).fail("plan_cartesian_path", "PATH_INCOMPLETE")
     played = run_place()
-    assert played.turns == [FIND, PUT, ["plan_and_execute"], LOOK]
+    assert played.turns == [FIND, PUT, ["plan_and_execute"], PUT[4:5], PUT[5:]]
     assert robot.made("plan_and_execute")[1] == {"target_type": "pose", "target": pose(0.7), "lower_by_m": 0.06}
     assert played.report["success"]
 
@@ -189,25 +174,7 @@ def test_arm_that_does_not_tuck_reports_a_release_only_after_it(run_place, robot
     assert ("was let go" in report["reason"]) is opens
 
 
-# The look from above.
-
-
-@pytest.mark.parametrize("seen", [[], [{"label": "red can", "in_gripper": True}]])
-def test_object_that_is_not_seen_at_the_place(run_place, robot, seen):
-    robot.say("detect_objects", {"detections": seen})
-    report = run_place().report
-    assert report["error_code"] == "PLACE_DROP_VERIFY_FAILED"
-    assert "not seen at 'kitchen counter'" in report["reason"]
-
-
-def test_arm_is_tucked_although_the_look_failed(run_place, robot):
-    robot.fail("detect_objects", "CAMERA_UNAVAILABLE")
-    played = run_place()
-    assert played.turns == [FIND, PUT, LOOK, LOOK[1:]]
-    assert played.report["error_code"] == "PLACE_DROP_VERIFY_FAILED"
-
-
-def test_object_that_is_seen_and_held_was_not_put_down(run_place, robot):
+def test_object_that_is_still_held_was_not_put_down(run_place, robot):
     robot.say("get_grasp_state", *states("HOLDING", "HOLDING"))
     report = run_place().report
     assert report["error_code"] == "PLACE_DROP_VERIFY_FAILED"

@@ -235,7 +235,6 @@ SCENARIOS: dict[str, tuple[Skill, dict[str, Any], Callable[[Robot], object]]] = 
         {},
         lambda robot: robot.say("plan_cartesian_path", {}).fail("plan_cartesian_path", "PATH_INCOMPLETE"),
     ),
-    "place out of sight": (Skill.PLACE, {}, lambda robot: robot.say("detect_objects", {"detections": []})),
 }
 
 

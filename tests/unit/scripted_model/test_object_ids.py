@@ -67,18 +67,12 @@ def asked(talk):
 BY_ID = {
     "approach": {DETECT: [{"object_ids": [CAN]}]},
     "pick": {GRASP: [{"object_id": CAN}]},
-    "place": {
-        PLACING: [{"target_id": TABLE, "held_object": "can", "held_id": HELD}],
-        DETECT: [{"object_ids": [HELD]}],
-    },
+    "place": {PLACING: [{"target_id": TABLE, "held_object": "can", "held_id": HELD}]},
 }
 BY_NAME = {
     "approach": {DETECT: {"names": ["can"]}},
     "pick": {GRASP: {"object_name": "can"}},
-    "place": {
-        PLACING: {"object_name": "counter", "held_object": "can"},
-        DETECT: {"names": ["can"]},
-    },
+    "place": {PLACING: {"object_name": "counter", "held_object": "can"}},
 }
 
 

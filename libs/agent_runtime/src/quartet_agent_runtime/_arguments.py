@@ -19,9 +19,14 @@ def read_arguments(raw: Any, schema: dict[str, Any]) -> dict[str, Any]:
     value, _ = repair_arguments(raw, schema)
     faults = _faults(value, schema)
     if faults:
+        wrong = {fault.split(":")[0].split(".")[0] for fault in faults}
+        known: dict[str, Any] = schema.get("properties", {})
+        shown = {name: part for name, part in known.items() if name in wrong}
+        if "$ref" in json.dumps(shown):
+            shown["$defs"] = schema.get("$defs", {})
         raise ArgumentsError(
-            f"arguments do not fit the schema: {'; '.join(faults)}. "
-            f"The schema is {json.dumps(schema.get('properties', {}))}, required: {schema.get('required', [])}"
+            f"arguments do not fit the schema: {'; '.join(faults)}. Valid: {', '.join(known)}; required: "
+            f"{', '.join(schema.get('required', [])) or 'none'}{f'; schema: {json.dumps(shown)}' if shown else ''}"
         )
     return value
 

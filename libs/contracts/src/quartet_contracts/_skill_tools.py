@@ -25,7 +25,6 @@ MODEL_TOOLS: dict[Skill, tuple[str, ...]] = {
     ),
     Skill.PLACE: (
         "perception__get_topdown_placing_pose",
-        "perception__detect_objects",
         "moveit__plan_and_execute",
         "moveit__plan_cartesian_path",
         "moveit__clear_planning_scene",
@@ -47,7 +46,7 @@ VERIFY_TOOLS: dict[Skill, tuple[str, ...]] = {
         "nav2__wait",
     ),
     Skill.PICK: ("perception__look", "perception__detect_objects", "nav2__backup_robot"),
-    Skill.PLACE: ("nav2__backup_robot", "perception__measure_spot"),
+    Skill.PLACE: ("nav2__backup_robot", "perception__detect_objects", "perception__measure_spot"),
     Skill.EXECUTOR: (
         "moveit__plan_and_execute",
         "moveit__plan_cartesian_path",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from quartet_contracts import HELD_OBJECT, PlaceCode
+from quartet_contracts import PlaceCode
 from quartet_contracts.tools.moveit import GraspState
 from quartet_contracts.tools.perception import PerceptionCode
 from quartet_contracts.tools.results import CommonCode
@@ -10,20 +10,17 @@ from quartet_procedures._arm import Arm
 from quartet_procedures._turns import (
     GRASP_STATE,
     OPEN,
-    STRAIGHT,
     Call,
     Procedure,
     Result,
     Turns,
     carry_out,
     procedure,
-    sees,
     why,
 )
 from quartet_procedures.errors import GaveUpError
 
 POSE = "perception__get_topdown_placing_pose"
-DETECT = "perception__detect_objects"
 OUT_OF_SCOPE = frozenset({PerceptionCode.NOT_A_PLACE, PerceptionCode.UNKNOWN_OBJECT})
 NOT_OF_THE_PLACE = frozenset({*CommonCode} - {CommonCode.NONE})
 """Codes of a placing pose that say nothing about the place."""
@@ -36,14 +33,10 @@ def place(request: dict[str, Any], facts: dict[str, Any]) -> Procedure:
     transit = str(facts["arm"]["transit_state"])
     arm = Arm(transit, failed=PlaceCode.PLACE_PLAN_FAILED, out_of_reach=PlaceCode.PLACE_REACH_EXCEEDED)
     drop = yield from _drop_pose(arm, request)
-    let_go = yield from _put_down(arm, drop, target)
-    seen, state = yield from _look_down(arm, request, f"'{held}' was let go; " if let_go else "")
+    state = yield from _put_down(arm, drop, target)
     if state.get("state") == GraspState.HOLDING:
         raise GaveUpError(PlaceCode.PLACE_DROP_VERIFY_FAILED, f"'{held}' is still in the gripper")
-    if not seen:
-        raise GaveUpError(PlaceCode.PLACE_DROP_VERIFY_FAILED, f"'{held}' is not seen at '{target}' from above")
-    reason = f"the gripper is empty and '{held}' is seen at '{target}'"
-    return {"success": True, "error_code": PlaceCode.NONE, "reason": reason}
+    return {"success": True, "error_code": PlaceCode.NONE, "reason": f"'{held}' was let go at '{target}'"}
 
 
 def _drop_pose(arm: Arm, request: dict[str, Any]) -> Turns[Result]:
@@ -61,54 +54,32 @@ def _drop_pose(arm: Arm, request: dict[str, Any]) -> Turns[Result]:
     return drop
 
 
-def _put_down(arm: Arm, drop: Result, target: str) -> Turns[bool]:
-    """Lower the hand, open the fingers, and raise the hand; return whether the fingers opened."""
+def _put_down(arm: Arm, drop: Result, target: str) -> Turns[Result]:
+    """Lower the hand, open the fingers, bring the arm up and to its transit state; return the grasp state."""
     low, high = drop.get("place_pose"), drop.get("pre_place_pose")
     retract, lower_by = drop.get("retract_min_fraction"), drop.get("pre_place_lower_by_m")
-    steps = [
-        arm.above(high, lower_by, "Above the place."),
-        arm.straight(low, drop.get("lower_min_fraction")),
-        arm.open(),
-        arm.straight(high, retract),
-    ]
+    above, down = arm.above(high, lower_by, "Above the place."), arm.straight(low, drop.get("lower_min_fraction"))
+    up, rest = arm.straight(high, retract), [arm.to_transit, Call(GRASP_STATE)]
+    steps = [above, down, arm.open(), up, *rest]
     results = yield from carry_out(*steps)
     failed, call = results[-1], steps[len(results) - 1]
-    if failed.ok:
-        return True
-    if call is steps[0]:
+    if call is above:
         yield from arm.give_up(failed, f"'{target}'")
-    if call is steps[1]:
+    if call is down:
         yield from arm.give_up_descent(failed, high, retract, f"'{target}'")
     # The hand leaves the place, also with fingers that did not open.
     if call.name == OPEN:
-        yield from arm.up(high, retract, lower_by, "Up again.")
-    elif call.name == STRAIGHT:
-        yield from carry_out(arm.above(high, lower_by))
-    return call.name != OPEN
-
-
-def _look_down(arm: Arm, request: dict[str, Any], note: str) -> Turns[tuple[bool, Result]]:
-    """Look for the object from above, bring the arm to its transit state; return what was seen and the grasp state."""
-    rest = [arm.to_transit, Call(GRASP_STATE)]
-    look = _look_for(request)
-    looked = [] if look is None else [look]
-    results = yield from carry_out(*looked, *rest)
-    if looked and len(results) == 1:
-        results += yield from carry_out(*rest)
-    if not results[-1].ok and len(results) <= len(looked) + 1:
-        reason = f"{note}the arm did not reach its transit state: {why(results[-1])}"
+        yield from arm.up(high, retract, lower_by)
+        yield from arm.transit("the gripper did not open; ")
+    elif call is up:
+        yield from carry_out(above)
+        yield from arm.transit("the object was let go; ")
+    elif call is rest[0]:
+        reason = f"the object was let go; the arm did not reach its transit state: {why(failed)}"
         raise GaveUpError(PlaceCode.PLACE_PLAN_FAILED, reason)
-    seen = bool(looked) and sees(results[0])
-    return seen, (yield from arm.settled(results[-1]))
-
-
-def _look_for(request: dict[str, Any]) -> Call | None:
-    """Return the look for the object from above; None for one that has neither id nor name."""
-    name, held_id = str(request["object_name"]), request.get("held_id")
-    by_name = None if name == HELD_OBJECT else {"names": [name], "camera": "arm"}
-    if held_id:
-        return Call(DETECT, {"object_ids": [held_id], "camera": "arm"}, by_name=by_name)
-    return None if by_name is None else Call(DETECT, by_name)
+    else:
+        return (yield from arm.settled(failed))
+    return (yield from arm.settled((yield from carry_out(Call(GRASP_STATE)))[-1]))
 
 
 def _ask_pose(request: dict[str, Any]) -> Call:

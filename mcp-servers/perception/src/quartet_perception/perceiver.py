@@ -120,15 +120,12 @@ class Perceiver:
         *,
         id_argument: str = "object_id",
     ) -> ObjectQuery:
-        """Return what a caller asks for with the text in `argument`, or with the id in `id_argument`.
+        """Return what a caller asks for with the id in `id_argument`, or else with the text in `argument`.
 
-        Raises BadParametersError unless exactly one of both is given, UnknownObjectIdError, UnknownObjectError.
+        Raises BadParametersError if neither is given, UnknownObjectIdError, UnknownObjectError.
         """
-        if (name is None) == (object_id is None):
-            what = "neither was given" if name is None else "both were given"
-            raise BadParametersError(
-                f"give {argument} (a name) or {id_argument} (of an earlier result), not both: {what}"
-            )
+        if name is None and object_id is None:
+            raise BadParametersError(f"give {argument} (a name) or {id_argument} (of an earlier result)")
         if object_id is None:
             assert name is not None
             return ObjectQuery(self.names(name, kinds), name)

@@ -59,7 +59,7 @@ def add_grasp_tool(server: ToolServer, perceiver: Perceiver) -> None:
         side. position_sd_m, yaw_sd_rad and width_sd_m are standard deviations; the hand needs needed_room_m.
         """
         sought = perceiver.query(object_name, object_id, "object_name", kinds_of_names(GRASP_POSE, "object_name"))
-        for name in sought.names if object_name is None else [object_name]:
+        for name in sought.names if object_name is None or object_id is not None else [object_name]:
             server.limits.check_payload(name)
         cameras: tuple[CameraName, ...] = ("arm", "front") if camera is None else (camera,)
         base = await perceiver.base()

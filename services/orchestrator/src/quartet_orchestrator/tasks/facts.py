@@ -162,7 +162,10 @@ class TaskFacts:
             # Whatever the model calls it, this is not the wanted object.
             return None
         if isinstance(arguments, PickArguments | PlaceArguments):
-            return self.names.thing(arguments.object_name)
+            name = self.names.thing(arguments.object_name)
+            # Other words for what is held: they are another object only if the site knows both names.
+            other_words = self.held and not (self.names.known(name) and self.names.known(self.held))
+            return self.held if isinstance(arguments, PlaceArguments) and other_words else name
         if isinstance(arguments, ExecutorArguments):
             return None
         if arguments.next_action is NextAction.PICK:
