@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -253,3 +254,38 @@ async def test_loop_that_is_continued_shows_the_same_pictures(model, memory, mak
         model.requests = []
         await make_loop(Machine().tools).run("system", "user", await read_turns(events[:end], load))
         assert [pictures(body) for body in model.requests] == before[len(before) - len(model.requests) :], end
+
+
+async def test_read_does_not_settle_a_motion_that_timed_out(model, memory, make_loop, talk):
+    """The model follows the tool's advice to look, and then reports that it does not know."""
+
+    async def time_out(_arguments, _progress):
+        return failure("TIMEOUT", "no answer in time")
+
+    async def see(_arguments, _progress):
+        return ToolOutcome({"ok": True})
+
+    tools = LocalTools(
+        [
+            LocalTool(ToolSpec(LOOK, "Looks.", SCHEMA, reads=True), see),
+            LocalTool(ToolSpec(MOVE, "Moves.", SCHEMA), time_out),
+        ]
+    )
+    unknown = {"success": False, "error_code": "UNKNOWN", "reason": "lost"}
+    for turns, uncertain in (([move(1), look(1)], True), ([look(1)], False)):
+        model.script = [*(talk.calls(*turn) for turn in turns), talk.calls(("report_pick_result", unknown))]
+        ending = await make_loop(tools).run("system", "user")
+        assert (ending.cause, ending.uncertain) == (Cause.REPORTED, uncertain)
+
+
+async def test_report_that_was_rejected_is_not_taken_in_a_replay(model, memory, make_loop, talk):
+    """Its check may say something else by then: the plan that it is compared with has changed."""
+    machine = Machine()
+    bad = {**GOOD, "error_code": "UNKNOWN"}
+    model.script = [talk.calls(("report_pick_result", bad)), talk.calls(*move(1)), talk.report(reason="at last")]
+    await make_loop(machine.tools).run("system", "user")
+    turns = await read_turns(memory.events, no_image)
+    taken = replace(turns[0].answer.calls[0], arguments=json.dumps(GOOD))
+    turns[0] = replace(turns[0], answer=replace(turns[0].answer, calls=[taken]))
+    ending = await make_loop(machine.tools).run("system", "user", turns)
+    assert ending.report.reason == "at last"

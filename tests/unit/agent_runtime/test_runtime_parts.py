@@ -91,6 +91,15 @@ def test_values_are_repaired_within_others(raw, read):
     assert repr(found) == repr(read), "1 and true are equal to Python"
 
 
+def test_a_fence_that_is_hardly_one_takes_no_time_to_read():
+    """A regular expression took seconds for 2,000 blanks, within the loop of the process."""
+    blanks = "```" + " " * 15_000 + "x"
+    assert read_arguments({"text": blanks, "either": "1"}, NESTED) == {"text": blanks, "either": 1}
+    with pytest.raises(ArgumentsError):
+        read_arguments(blanks, NESTED)
+    assert read_arguments('```json\n{"either": 1}\n```', NESTED) == {"either": 1}
+
+
 def test_a_union_with_two_readings_is_left_as_it_is():
     point, size = ({"type": "object", "properties": {"x": {"type": kind}}} for kind in ("number", "boolean"))
     schema = {"type": "object", "properties": {"at": {"anyOf": [point, size]}}}

@@ -401,3 +401,42 @@ def test_other_words_for_the_held_object_are_the_held_object(
     facts.gripper, facts.held = GripperContent.OBJECT, facts.names.thing(picked)
     place = PlaceArguments(target_location="bin", object_name=put_down)
     assert facts.object_of(place) == subject
+
+
+def test_a_failed_object_of_the_sentence_cannot_be_left_out_of_plan_and_report(facts: TaskFacts) -> None:
+    placed(facts)
+    missed(facts, "blue mug", stage="approach", code="NAV_TARGET_NOT_VISIBLE")
+    sentence = "put the red coke can and the blue mug on the wooden coffee table"
+    row = PlanRow("red coke can", "wooden coffee table")
+    report = verify_report(claim(("red coke can", "wooden coffee table")), facts, sentence, [row])
+    assert not report.success
+    assert "blue mug" in report.summary
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Move the red coke can to the hallway",
+        "take the red coke can to the hallway",
+        "return the red coke can",
+        "clean up the desk",
+    ],
+)
+def test_a_drive_is_no_success_for_a_sentence_that_moves_an_object(home: TaskFacts, sentence: str) -> None:
+    home.reached, home.drives = True, [("hallway", "hallway")]
+    assert not verify_report(TaskReport(success=True, summary="the red coke can"), home, sentence).success
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Why don't you go to the kitchen?",
+        "Go without delay to the kitchen",
+        "Do not stop until you are in the kitchen, go there",
+        "Drive from the hallway through the living room",
+        "Fahr von der kitchen ins living room",
+    ],
+)
+def test_a_destination_behind_a_negation_or_a_start_counts(home: TaskFacts, sentence: str) -> None:
+    home.reached, home.drives = True, [("hallway", "hallway")]
+    assert find_missed_drives(home, sentence) is not None

@@ -107,7 +107,8 @@ class Loop:
             self._meter.count_since(recorded[0].at)
             self._meter.count_turn(turn.answer)
             talk.add_answer(turn.answer)
-            await self._act(talk, turn.answer, ReplayedCalls(turn, self._live))
+            is_last = turn is recorded[-1]
+            await self._act(talk, turn.answer, ReplayedCalls(turn, self._live), went_on=not is_last)
         while True:
             if limit := self._meter.exhausted():
                 raise Ended(Cause.BUDGET, limit)
@@ -122,8 +123,8 @@ class Loop:
             await self._recorder.write_held()
             self._recorder.keep_transcript(talk.transcript(), self.usage)
 
-    async def _act(self, talk: Conversation, answer: ModelAnswer, calls: Calls) -> None:
-        """Do what the model wants. Raises Ended."""
+    async def _act(self, talk: Conversation, answer: ModelAnswer, calls: Calls, *, went_on: bool = False) -> None:
+        """Do what the model wants; `went_on`: the journal has a turn after this one. Raises Ended."""
         if answer.refusal:
             raise Ended(Cause.REFUSED, f"the model refused: {truncate(answer.refusal, 500)}")
         if not answer.calls and not talk.remind(self._report.name):
@@ -134,19 +135,21 @@ class Loop:
             if failed:
                 talk.add_result(call, failure(NOT_RUN, f"not run, because {failed} before it failed"))
                 continue
-            outcome = await self._handle(talk, call, calls, alone=len(answer.calls) == 1)
+            outcome = await self._handle(talk, call, calls, alone=len(answer.calls) == 1, went_on=went_on)
             talk.add_result(call, outcome)
             failed = "" if outcome.ok else truncate(call.name, 100)
         talk.end_turn()
         if last_turn:
             raise Ended(Cause.BUDGET, self._meter.out_of_calls())
 
-    async def _handle(self, talk: Conversation, call: ToolCall, calls: Calls, *, alone: bool) -> ToolOutcome:
+    async def _handle(
+        self, talk: Conversation, call: ToolCall, calls: Calls, *, alone: bool, went_on: bool
+    ) -> ToolOutcome:
         """Return what the model reads of a call. Raises Ended."""
         if self._repetition.is_forbidden(call):
             raise Ended(Cause.REPETITION, self._repetition.reason(call))
         if call.name == self._report.name and not call.fault:
-            outcome = self._reader.read(call, alone=alone)
+            outcome = self._reader.read(call, alone=alone, rejected=went_on)
         else:
             result = await calls.make(call)
             outcome = result.outcome

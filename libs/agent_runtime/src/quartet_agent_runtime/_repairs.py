@@ -15,7 +15,7 @@ MAX_LAYERS, MAX_PARTS = 4, 5000
 """Encodings around one JSON object that are removed; parts of a schema that are compared with one call's values."""
 MAX_SHOWN, MAX_WORDS = 60, 600
 """Maximum length of one value, and of the words about one call [characters]."""
-FENCE = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
+FENCE, LANGUAGE = "```", re.compile(r"\w*")
 TRAILING = re.compile(r"(?:[\]})`,;\s]|</?[\w|]+>)*")
 """Brackets, fences and tags that may follow a JSON object."""
 SEPARATOR = re.compile(r"[.:/]|__")
@@ -63,9 +63,10 @@ def decode(text: str) -> tuple[Any, list[Repair]]:
     repairs: list[Repair] = []
     for _ in range(MAX_LAYERS):
         text = value.strip()
-        if fenced := FENCE.fullmatch(text):
+        if text.startswith(FENCE) and text.endswith(FENCE) and len(text) > 2 * len(FENCE):
             repairs.append(("text", "send arguments without a fence"))
-            text = fenced[1]
+            text = text[len(FENCE) : -len(FENCE)]
+            text = text[LANGUAGE.match(text).end() :].strip()  # pyright: ignore[reportOptionalMemberAccess]
         value, end = _DECODER.raw_decode(text)
         if rest := text[end:].strip():
             if not TRAILING.fullmatch(rest):
@@ -157,12 +158,14 @@ class ValueRepairs:
 def _parse(text: str, kind: Any) -> Any:
     """Return the number, boolean, list or object in `text` if the schema's type `kind` wants that; else None."""
     kinds = cast("list[Any]", kind) if isinstance(kind, list) else [kind]
+    if "string" in kinds or not any(one in TYPES for one in kinds):
+        return None
     try:
         value, repairs = decode(text.lower() if text.lower() in {"true", "false"} else text)
     except (ValueError, RecursionError):
         return None
     wanted = any(type(value) in of for name, of in TYPES.items() if name in kinds)
-    return value if wanted and "string" not in kinds and not repairs and value not in (math.inf, -math.inf) else None
+    return value if wanted and not repairs and value not in (math.inf, -math.inf) else None
 
 
 def _shown(value: Any) -> str:

@@ -97,8 +97,10 @@ class ReportReader:
         self._tool = tool
         self._bad = 0
 
-    def read(self, call: ToolCall, *, alone: bool) -> ToolOutcome:
+    def read(self, call: ToolCall, *, alone: bool, rejected: bool = False) -> ToolOutcome:
         """Return what the model is told of a report that is not taken; `alone`: its answer has no other call.
+
+        rejected: The journal shows that the report was not taken, whatever its check would say today.
 
         Raises Ended with the report when it is good, and without one when the model has no further try.
         """
@@ -106,6 +108,8 @@ class ReportReader:
             return failure("REPORT_NOT_ALONE", f"call {call.name} alone, after you have seen all other results")
         try:
             report = self._tool.read(call.arguments)
+            if rejected:
+                raise ArgumentsError("the report was rejected before")
         except ArgumentsError as error:
             self._bad += 1
             if self._bad >= MAX_BAD_REPORTS:

@@ -133,9 +133,11 @@ class LiveCalls:
             used = self._meter.budget.tool_calls
             return failure("BUDGET_SPENT", f"all {used} tool calls are used; end with {self._report} now")
         self._meter.count_call()
-        self.uncertain = True
+        before, self.uncertain = self.uncertain, True
         outcome = await self._tools.call(
             call.name, arguments, lambda fraction, message: self._recorder.progress(call, fraction, message)
         )
-        self.uncertain = outcome.interrupted or (outcome.error_code == CommonCode.TIMEOUT and not spec.reads)
+        # A read does not settle what a motion before it did.
+        unknown = before if spec.reads else outcome.error_code == CommonCode.TIMEOUT
+        self.uncertain = outcome.interrupted or unknown
         return outcome

@@ -47,6 +47,8 @@ NOT_MOVED = frozenset(
     {MoveitCode.PLANNING_FAILED, MoveitCode.START_IN_COLLISION, MoveitCode.GOAL_IN_COLLISION, MoveitCode.OUT_OF_REACH}
 )
 """Codes of a plan that was not found."""
+UP_M = 0.005
+"""A straight motion that ends this much higher leaves what was below the hand."""
 ROOM_M = 0.02
 """A path that is possible in part ends this far before what stops it, more than an arm may miss its target by
 (arm.REACHED_M), as far as min_fraction allows."""
@@ -125,6 +127,7 @@ def register(server: ToolServer, planner: Planner) -> None:
             )
             fields = verdict(outcome, planned=True)
             reached = await tool_pose_or_none(robot)
+            planner.would_drop = reached is not None and reached.position[2] > start.position[2] + UP_M
             if fields["executed"] and fraction >= COMPLETE:
                 off = "where the tool is cannot be read from /tf" if reached is None else missed(reached, goal)
                 if off is not None:

@@ -115,7 +115,7 @@ def register(server: ToolServer, planner: Planner) -> None:  # noqa: C901 - a li
                 f"{file.max_effort_n:g}: fingers that press less cannot be told from fingers that hold nothing"
             )
         grant = current_grant.get()
-        in_air = planner.hand_is_free and grant is not None and grant.sub == Skill.PLACE
+        in_air = planner.would_drop and grant is not None and grant.sub == Skill.PLACE
         if server.limits.may_release and not in_air:
             return
         now = await grasp_of(robot)

@@ -88,6 +88,7 @@ def register(server: ToolServer, planner: Planner) -> None:
 async def _left(planner: Planner, result: ArmResult) -> ArmResult:
     planner.hand_is_free = result.ok
     if result.executed:
+        planner.would_drop = True
         await planner.held.hand_has_left()
     return result
 

@@ -17,6 +17,8 @@ class Planner:
         self._collisions = AllowedCollisions(robot)
         self.hand_is_free = False
         """Whether the last motion was a whole one around everything that is known: nothing is beside the hand."""
+        self.would_drop = False
+        """Whether the last motion kept clear of everything or went up: nothing is below what the hand holds."""
 
     async def prepare(self) -> None:
         """Prepare for a plan that a caller who holds the arm asks for by itself. Raises as `ask`."""

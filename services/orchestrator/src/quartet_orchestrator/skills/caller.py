@@ -147,7 +147,7 @@ class SkillCaller:
         """
         await self._pictures.finish()
         ready, self._ready = self._ready, None
-        if ready is not None and ready.arguments == arguments:
+        if ready is not None and without_ids(ready.arguments) == without_ids(arguments):
             step = ready
         else:
             about = {tracing.OPERATION: "invoke_agent", tracing.AGENT: str(skill)}
@@ -230,7 +230,7 @@ class SkillCaller:
 
     def is_ready(self, arguments: SkillArguments) -> bool:
         """Return whether this call was made before the takeover, so that the next one only fetches its outcome."""
-        return self._ready is not None and self._ready.arguments == arguments
+        return self._ready is not None and without_ids(self._ready.arguments) == without_ids(arguments)
 
     async def end_restored(self) -> None:
         """End the attempt that another process had begun and that has not been rejoined."""

@@ -7,7 +7,7 @@ from quartet_contracts import DeliveryOutcome, TaskReport
 from quartet_orchestrator.tasks.facts import GripperContent, ObjectRecord, TaskFacts
 from quartet_orchestrator.tasks.names import SiteNames
 from quartet_orchestrator.tasks.plan import PlanRow, compare_with_plan
-from quartet_orchestrator.tasks.verbs import asks_to_handle, asks_to_put, read_drives
+from quartet_orchestrator.tasks.verbs import asks_to_handle, asks_to_put, may_ask_to_handle, read_drives
 
 
 def verify_report(claim: TaskReport, facts: TaskFacts, sentence: str, plan: Sequence[PlanRow] = ()) -> TaskReport:
@@ -31,6 +31,13 @@ def verify_report(claim: TaskReport, facts: TaskFacts, sentence: str, plan: Sequ
             f"{record.name} was picked up and not put down"
             for record in facts.objects.values()
             if record.picks and record.place_succeeded is None and not _is_held_on_purpose(record, facts, sentence)
+        ]
+        # Also if the plan and the report leave it out.
+        named = facts.names.objects_in(sentence)
+        faults += [
+            f"{record.name}: {record.last_reason or record.last_code}"
+            for record in facts.objects.values()
+            if record.name in named and record.failed and not record.place_succeeded
         ]
     if not faults:
         return claim
@@ -62,7 +69,7 @@ def find_missed_drives(facts: TaskFacts, sentence: str) -> str | None:
     asked = read_drives(sentence)
     if asked is None:
         return None
-    named = facts.names.destinations_in(asked.text)
+    named = facts.names.destinations_in(asked.text) or facts.names.destinations_in(sentence)
     wanted, at = [one for one in named if not asked.looks or facts.names.area(one) is not None], 0
     for name in wanted:
         reached = (n for n, (area, thing) in enumerate(facts.drives) if name in _names_of(area, thing, facts))
@@ -139,7 +146,7 @@ def _without_objects(facts: TaskFacts, sentence: str) -> list[str]:
             for record in worked
             if not record.place_succeeded
         ]
-    if asks_to_handle(sentence):
+    if asks_to_handle(sentence) or (facts.names.objects_in(sentence) and may_ask_to_handle(sentence)):
         return ["no object was picked up or put down"]
     if missed := find_missed_drives(facts, sentence):
         return [missed]

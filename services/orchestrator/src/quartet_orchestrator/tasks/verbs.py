@@ -8,7 +8,8 @@ import unicodedata
 from dataclasses import dataclass
 
 _PUT = re.compile(r"\b(put|place|bring|drop|deliver|carry|move|throw|leave|return|onto|into)\b")
-_HANDLE = re.compile(r"\b(put|bring|deliver|carry|throw|pick|grab|grasp|fetch)\b")
+_HANDLE = re.compile(r"\b(put|bring|deliver|carry|throw|pick|grab|grasp|fetch|clean|clear|tidy)\b")
+_MAY_HANDLE = re.compile(r"\b(move|take(?! a look)|return|leave|get(?! to))\b")
 _DRIVE = re.compile(
     r"""\b(
     go|goes|drive|navigate|head|walk|travel|proceed|come|roll|visit|return|move|patrol
@@ -19,7 +20,9 @@ _DRIVE = re.compile(
 _LOOK = re.compile(
     r"\b(look|see|check|inspect|find|tell|whether|if|what|is|are|schau\w*|sieh|regarde\w*|mira|guarda)\b"
 )
-_START = re.compile(r"\b(from|von|vom|depuis|desde)\b[^,.;]*?(?=\b(to|and|then|in|into|zu\w?)\b|[,.;]|$)")
+_START = re.compile(
+    r"\b(from|von|vom|depuis|desde)\b[^,.;]*?(?=\b(to|towards|through|via|and|then|in|ins|into|nach|zu\w?)\b|[,.;]|$)"
+)
 _KEPT_OUT = re.compile(
     r"\b(not|never|don.?t|avoid|without|instead of|except|nicht|ne|no|non|niet)\b[^,.;]*?(?=\b(but|sondern)\b|[,.;]|$)"
 )
@@ -84,6 +87,11 @@ def asks_to_handle(sentence: str) -> bool:
     """Return whether a thing is to be in the gripper, in the end or on the way there."""
     plain = _plain(sentence)
     return any(verbs.search(plain) for verbs in (_HANDLE, _PUT_ELSEWHERE, _TAKE_ELSEWHERE))
+
+
+def may_ask_to_handle(sentence: str) -> bool:
+    """Return whether a sentence that names an object asks to move it, by verbs that may also mean a drive."""
+    return _MAY_HANDLE.search(_plain(sentence)) is not None
 
 
 def _plain(sentence: str) -> str:
