@@ -46,12 +46,12 @@ class Arm:
         """Return the opening of the gripper to a position of its joint; None: wholly."""
         return Call(OPEN, {} if position is None else {"position": position})
 
-    def transit(self, note: str = "", **fields: Any) -> Turns[None]:
-        """Bring the arm to its transit state. A failure is reported with `note` and `fields`."""
+    def transit(self, note: str = "") -> Turns[None]:
+        """Bring the arm to its transit state. A failure is reported with `note`."""
         moved = (yield from carry_out(self.to_transit))[-1]
         if not moved.ok:
             reason = f"{note}the arm did not reach its transit state: {why(moved)}"
-            raise GaveUpError(self._failed, reason, because=moved.code, **fields)
+            raise GaveUpError(self._failed, reason, because=moved.code)
 
     def give_up(self, failed: Result, what: str) -> Turns[None]:
         """Bring the arm to its transit state and give up a motion to `what`."""
