@@ -9,10 +9,10 @@ from quartet_benchmarks.harness.estimate import TOKENS_PER_ANSWER, Use, tell_cos
 from quartet_benchmarks.harness.prices import known_price, read_price
 
 TYPICAL = {
-    "multi": Use(41, 111_310, 41 * TOKENS_PER_ANSWER),
-    "single": Use(42, 462_798, 42 * TOKENS_PER_ANSWER),
-    "skill": Use(5, 19_267, 5 * TOKENS_PER_ANSWER),
-    "skill_prose": Use(5, 18_932, 5 * TOKENS_PER_ANSWER),
+    "multi": Use(17, 36_194, 17 * TOKENS_PER_ANSWER),
+    "single": Use(17, 145_093, 17 * TOKENS_PER_ANSWER),
+    "skill": Use(5, 11_998, 5 * TOKENS_PER_ANSWER),
+    "skill_prose": Use(5, 12_250, 5 * TOKENS_PER_ANSWER),
 }
 """What one task uses: means of three tasks with the scripted model (docs/architectures.md)."""
 
