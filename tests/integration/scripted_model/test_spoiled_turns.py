@@ -114,17 +114,21 @@ def expected(skill: Skill) -> Robot:
     return robot
 
 
+TURNS = {Skill.APPROACH: 2, Skill.PICK: 4, Skill.PLACE: 3}
+"""Turns of a sound model, the report included."""
+
+
 @pytest.mark.parametrize("skill", REQUESTS)
 async def test_sound_model_makes_the_calls_of_the_procedure(skill: Skill) -> None:
     robot = Robot(held=skill is Skill.PLACE)
     ending = await run(skill, robot, None)
     assert (ending.cause, ending.report.error_code) == (Cause.REPORTED, "NONE")
     assert robot.calls == expected(skill).calls
-    assert ending.usage.turns == (2 if skill is Skill.APPROACH else 4)
+    assert ending.usage.turns == TURNS[skill]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("skill", "turns"), [(Skill.APPROACH, 2), (Skill.PICK, 4), (Skill.PLACE, 4)])
+@pytest.mark.parametrize(("skill", "turns"), TURNS.items())
 async def test_spoiled_turn_costs_a_turn_and_no_call_runs_twice(skill: Skill, turns: int, kind: Kind) -> None:
     """Only a model that repeats its last call makes one call more."""
     for number in range(1, turns + 1):
