@@ -65,7 +65,7 @@ HABITS: dict[str, Fault] = {
     "own words": Fault(Kind.OWN_WORDS, (), sound=True),
     "empty arguments": Fault(Kind.EMPTY_ARGUMENTS, (), sound=True),
     "several calls": Fault(Kind.SEVERAL_CALLS, (), sound=True),
-    "report beside calls": Fault(Kind.REPORTS_BESIDE, (), sound=True),
+    "report with calls": Fault(Kind.REPORTS_BESIDE, (), sound=True),
     "plans twice": Fault(Kind.PLANS_TWICE, (), sound=True),
     "prose first": Fault(Kind.PROSE_FIRST, (), sound=True),
 }

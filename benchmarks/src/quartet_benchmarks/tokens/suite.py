@@ -53,7 +53,7 @@ def _requests_of_a_job(folder: Path, seed: int) -> list[Body]:
             state_dir=folder,
             fresh=True,
             use_dotenv=False,
-            # As a model of one's own server, which is said to read images.
+            # A self-hosted model that is configured to read images.
             env_of={
                 "gateway": {
                     "QUARTET_MODEL": "hosted_vllm/scripted",

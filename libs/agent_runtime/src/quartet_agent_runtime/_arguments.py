@@ -19,13 +19,13 @@ def read_arguments(raw: Any, schema: dict[str, Any]) -> dict[str, Any]:
     value, _ = repair_arguments(raw, schema)
     faults = _faults(value, schema)
     if faults:
-        wrong = {fault.split(":")[0].split(".")[0] for fault in faults}
         known: dict[str, Any] = schema.get("properties", {})
-        shown = {name: part for name, part in known.items() if name in wrong}
+        shown = {name: known[name] for name, _ in faults if name in known}
         if "$ref" in json.dumps(shown):
             shown["$defs"] = schema.get("$defs", {})
+        words = "; ".join(text for _, text in faults)
         raise ArgumentsError(
-            f"arguments do not fit the schema: {'; '.join(faults)}. Valid: {', '.join(known)}; required: "
+            f"arguments do not fit the schema: {words}. Valid: {', '.join(known)}; required: "
             f"{', '.join(schema.get('required', [])) or 'none'}{f'; schema: {json.dumps(shown)}' if shown else ''}"
         )
     return value
@@ -34,7 +34,7 @@ def read_arguments(raw: Any, schema: dict[str, Any]) -> dict[str, Any]:
 def repair_arguments(raw: Any, schema: dict[str, Any]) -> tuple[dict[str, Any], list[Repair]]:
     """Return the arguments as a mapping, and the repairs for which `schema` leaves exactly one meaning.
 
-    What cannot be repaired stays as it is. Raises ArgumentsError if there is no mapping.
+    Values that cannot be repaired are unchanged. Raises ArgumentsError if there is no mapping.
     """
     from jsonschema import Draft202012Validator
 
@@ -102,7 +102,8 @@ def _checkable(key: str, value: Any) -> Any:
     return checkable(named)
 
 
-def _faults(value: dict[str, Any], schema: dict[str, Any]) -> list[str]:
+def _faults(value: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the argument ("" for the whole) and the words of at most eight faults."""
     # Imported here because it costs more than the process has time for before it is ready.
     from jsonschema import Draft202012Validator
 
@@ -114,4 +115,8 @@ def _faults(value: dict[str, Any], schema: dict[str, Any]) -> list[str]:
         raise ArgumentsError(
             f"the schema of this tool cannot be used ({type(error).__name__}); use another tool"
         ) from error
-    return [f"{'.'.join(map(str, error.absolute_path)) or '(whole)'}: {error.message[:300]}" for error in errors[:8]]
+    found: list[tuple[str, str]] = []
+    for error in errors[:8]:
+        path = [str(part) for part in error.absolute_path]
+        found.append((path[0] if path else "", f"{'.'.join(path) or '(whole)'}: {error.message[:300]}"))
+    return found

@@ -79,7 +79,7 @@ def decode(text: str) -> tuple[Any, list[Repair]]:
 
 
 def _reject_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ SAME_AGAIN = frozenset(
 
 @dataclass(frozen=True)
 class Call:
-    """One tool call, with the text `say` that a model would write beside it."""
+    """One tool call, and the text `say` that a model would write with it."""
 
     name: str
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])

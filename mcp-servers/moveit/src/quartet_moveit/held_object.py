@@ -59,7 +59,7 @@ class HeldObject:
 
     @property
     def height_m(self) -> float | None:
-        """Height of what is held [m], as it was told when the fingers closed; None where it was not."""
+        """Height of the held object [m], as given when the fingers closed; None if it was not given."""
         return None if self._size is None else self._size[2]
 
     def note(self, now: GripperResult, size_m: Size | None = None) -> None:

@@ -13,7 +13,7 @@ def normalize(body: bytes) -> tuple[int, bytes]:
     """Return status and body of a chat completion that came with status 200.
 
     An error that is a text becomes status 502 with its words, since LiteLLM would lose them. Content that is a list
-    of texts alone becomes one text. Anything else stays as it is.
+    of texts alone becomes one text. Anything else is unchanged.
     """
     if not UNUSUAL.search(body):
         return HTTPStatus.OK.value, body

@@ -69,7 +69,7 @@ class Kind(StrEnum):
     SEVERAL_CALLS = "several_calls"
     """Approach and pick in one turn; reads after the calls of every other turn."""
     REPORTS_BESIDE = "reports_beside"
-    """A report of success in the first turn, beside other calls."""
+    """A report of success in the first turn, together with other calls."""
     CLAIMS_EARLY = "claims_early"
     """A report of success before anything else."""
     PLANS_TWICE = "plans_twice"
@@ -85,7 +85,7 @@ HABITS = frozenset(
     {Kind.LOOKS_FIRST, Kind.OWN_WORDS, Kind.EMPTY_ARGUMENTS, Kind.SEVERAL_CALLS, Kind.REPORTS_BESIDE, Kind.PLANS_TWICE}
     | {Kind.CLAIMS_EARLY, Kind.PROSE_FIRST, Kind.PROSE_ONLY}
 )
-"""Kinds that leave the job as it is; policies/habits.py has them."""
+"""Kinds that do not change the job; see policies/habits.py."""
 WHOLE = frozenset({Kind.REFUSAL, Kind.EMPTY, Kind.REPETITION, Kind.OTHER_TOOL})
 """Kinds that replace a turn of several calls as a whole."""
 TRANSPORT = frozenset({Kind.HANG, Kind.DRIP, Kind.CUT_BODY, Kind.RESET, Kind.HTML})

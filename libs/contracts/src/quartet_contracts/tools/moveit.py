@@ -112,7 +112,7 @@ class GripperResult(ToolResult):
     attached_object: str | None = None
     """Only where the site's gripper driver publishes `attached:<name>`."""
     object_height_m: Metres | None = None
-    """Of get_grasp_state; height of what is held, as close_gripper was told it, None where it was not."""
+    """Of get_grasp_state: height of the held object, as given to close_gripper; None if it was not given."""
     released: Release | None = None
     """Of get_grasp_state; None when nothing was released since the server started, or its place is not known."""
     grasped: Grasp | None = None

@@ -41,7 +41,7 @@ def add_placing_tool(server: ToolServer, perceiver: Perceiver) -> None:
                 ge=0,
                 le=1,
                 allow_inf_nan=False,
-                description="Height of the held object [m], used where neither its grasp nor the site file tells it.",
+                description="Height of the held object [m], used if neither its grasp nor the site file gives it.",
             ),
         ] = None,
         top_clearance_m: Annotated[
@@ -148,7 +148,7 @@ def _place(perceiver: Perceiver, name: str | None, target_id: str | None) -> Obj
 
 @dataclass(frozen=True)
 class _Held:
-    """The held object, as far as it is known."""
+    """Known properties of the held object."""
 
     footprint: Footprint
     height_m: float

@@ -20,7 +20,7 @@ KINDS = ("areas", "surfaces", "containers", "objects")
 
 @dataclass(frozen=True)
 class RobotBrief:
-    """What the model is told about one robot, and the names that its site knows."""
+    """Content of the model's prompt for one robot, and the names that its site knows."""
 
     names: SiteNames
     areas: int

@@ -1,6 +1,6 @@
-"""What a sentence asks for, told by its verbs, in some languages that many people write.
+"""Requests in a sentence, read from its verbs, in some languages that many people write.
 
-Of a sentence in any other language neither is known: the plan that the model stated at its start has to do then.
+In any other language nothing is known, and only the plan that the model stated counts.
 """
 
 import re
