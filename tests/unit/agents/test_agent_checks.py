@@ -940,3 +940,12 @@ async def test_what_is_seen_from_nowhere_over_a_bin_is_not_in_it():
     settled = await verify_place(check, PlaceReport(success=True, error_code="NONE", reason="it lies there"))
     assert settled.error_code == "PLACE_DROP_VERIFY_FAILED"
     assert check.arm is None, "the arm is back in its transit state"
+
+
+@pytest.mark.parametrize(
+    ("target", "named"), [("kitchen", 0), ("floor", 0), ("red coke can", 0), ("kitchen counter", 1), ("work bench", 15)]
+)
+def test_an_approach_is_shown_the_places_that_its_target_may_be(target: str, named: int) -> None:
+    arguments = ApproachArguments(target_area="kitchen", object_name=target, next_action="look")
+    assert len(HOME.surfaces) + len(HOME.containers) == 15
+    assert len(approach.facts(ROBOT, HOME, arguments)["places"]) == named

@@ -44,6 +44,17 @@ def test_the_running_stack_is_asked_with_its_own_token(up: Path) -> None:
     assert load_settings(RUNNING).token() == "the-token-of-the-stack"
 
 
+def test_a_running_demo_is_found_if_no_stack_is_up(up: Path, tmp_path: Path) -> None:
+    """`quartet answer` must reach the question that a demo prints."""
+    demo = tmp_path / "demo"
+    demo.mkdir()
+    about = json.loads((tmp_path / "up" / "stack.json").read_text()) | {"url": "http://127.0.0.1:8100"}
+    (demo / "stack.json").write_text(json.dumps(about))
+    assert load_settings().url == RUNNING
+    (tmp_path / "up" / "stack.json").unlink()
+    assert (load_settings().url, load_settings().token()) == ("http://127.0.0.1:8100", "the-token-of-the-stack")
+
+
 def test_its_token_is_sent_to_nobody_else(up: Path) -> None:
     assert load_settings("http://robot.example:8000").token() is None
 
