@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from quartet_agent_runtime import RequestContext, ToolOutcome, WorkClock
-from quartet_approach import verify
 from quartet_approach.geometry import facing, to_base, to_map
-from quartet_approach.standing import AROUND_DEG, BETWEEN_DEG, Standing, stand_before
-from quartet_approach.target import SearchMemory, Sight, Target
-from quartet_contracts import ApproachCode, NextAction, Skill, SkillRequest
+from quartet_approach.standing import AROUND_DEG, BETWEEN_DEG, stand_before
+from quartet_approach.target import Sight, Target
+from quartet_contracts import ApproachArguments, NextAction, Skill, SkillRequest
 from quartet_contracts.tools import Pose2D
 from quartet_site import load_robot, load_site
 
@@ -148,24 +147,9 @@ async def test_after_vain_drives_to_other_sides_the_target_is_where_it_was_seen(
     assert all(at == pytest.approx(MIDDLE) for at in nav2.approached)
 
 
-@pytest.mark.parametrize(("action", "drives_in"), [("look", False), ("pick", True)])
-async def test_the_robot_drives_in_unless_it_only_looks(monkeypatch: pytest.MonkeyPatch, action: str, drives_in: bool):
-    """From near, a camera shows a part of a surface only."""
-    nav2 = played((0.0, 0.0), all_free=True)
-    arguments = nav2.request.arguments.model_copy(update={"next_action": NextAction(action)})
-    nav2.request = nav2.request.model_copy(update={"arguments": arguments})
-    drove: list[Target] = []
-
-    async def sees(*_: Any, **__: Any) -> Sight:
-        return Sight(MIDDLE, MIDDLE, (1.0, 0.0))
-
-    async def drive_in(_: Any, target: Target, sight: Sight) -> Standing:
-        drove.append(target)
-        return Standing(True, sight, "near")
-
-    monkeypatch.setattr(verify, "look", sees)
-    monkeypatch.setattr(verify, "stand_before", drive_in)
-    target = Target("red coke can", KITCHEN, "object", STANDOFF, None)
-    report = await verify._attempt(nav2, target, ApproachCode.NAV_TARGET_NOT_VISIBLE, SearchMemory())
-    assert report.success
-    assert len(drove) == drives_in
+@pytest.mark.parametrize(("action", "away"), [("look", 1.3), ("pick", 0.8)])
+def test_the_robot_stands_farther_off_to_look(action: str, away: float):
+    """From nearer, a camera shows a part of a surface only."""
+    check = played((0.0, 0.0))
+    arguments = ApproachArguments(target_area="kitchen", object_name="red coke can", next_action=NextAction(action))
+    assert Target.of(check, arguments, KITCHEN).standoff == away

@@ -33,7 +33,7 @@ MAX_PASSED = 40
 
 
 class NextAction(StrEnum):
-    """Purpose of an approach; it decides the standoff."""
+    """Purpose of an approach; it decides the standoff, which the robot file has under the same name."""
 
     LOOK = "look"
     """Nothing is picked or placed: the robot drives to an area, or before a thing in it, and sees what is there."""
@@ -42,11 +42,6 @@ class NextAction(StrEnum):
     SURFACE_PLACE = "surface_place"
     CONTAINER_PLACE = "container_place"
     FLOOR_PLACE = "floor_place"
-
-    @property
-    def standoff(self) -> str:
-        """Name of the standoff in the robot file."""
-        return "pick" if self is NextAction.LOOK else self.value
 
 
 class Stand(StrEnum):

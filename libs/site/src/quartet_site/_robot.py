@@ -162,6 +162,8 @@ class Base(Section):
 class Standoffs(Section):
     """Distance from base_footprint to the target at which the robot stops, by what it does next [m]."""
 
+    look: Positive = 1.3
+    """From nearer, a camera shows a part of a surface only."""
     pick: Positive = 0.85
     floor_place: Positive = 0.85
     container_place: Positive = 0.65

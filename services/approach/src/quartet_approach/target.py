@@ -50,7 +50,7 @@ class Target:
         """Return the target of a request, in the area that it names."""
         name = normalise(arguments.object_name)
         place = place_named(check.site, name, area)
-        standoff: float = getattr(check.robot.approach.standoff_m, arguments.next_action.standoff)
+        standoff: float = getattr(check.robot.approach.standoff_m, arguments.next_action)
         if arguments.stand is Stand.NEARER:
             standoff -= NEARER_M
         other_side = arguments.stand is Stand.OTHER_SIDE

@@ -8,7 +8,7 @@ from quartet_approach.search import find, visit
 from quartet_approach.standing import stand_before
 from quartet_approach.target import AREA_MARGIN_M, SearchMemory, Target, is_in_hand, look
 from quartet_approach.traffic import Arrival, Patience, in_view, is_parked, obstructed, poses_of, reach
-from quartet_contracts import ApproachArguments, ApproachCode, ApproachReport, Check, CheckResult, NextAction
+from quartet_contracts import ApproachArguments, ApproachCode, ApproachReport, Check, CheckResult
 from quartet_contracts.skills import MAX_REASON
 from quartet_site import Area
 
@@ -86,8 +86,6 @@ async def _attempt(check: RequestContext, target: Target, missed: ApproachCode, 
             f"'{target.name}' was not seen in {target.area.name}, all around, from its places and over its floor",
             CheckResult.PASS,
         )
-    if _only_looks(check):
-        return _reached(f"'{target.name}' is in view", CheckResult.PASS)
     standing = await stand_before(check, target, sight)
     if standing.sight is None and (nearer := await visit(check, target, memory)):
         # What was seen from afar was something else, or cannot be seen from near: look from the area's places.
@@ -105,12 +103,6 @@ async def _attempt(check: RequestContext, target: Target, missed: ApproachCode, 
             CheckResult.PASS,
         )
     return _reached(f"'{target.name}': {standing.note}", CheckResult.PASS)
-
-
-def _only_looks(check: RequestContext) -> bool:
-    """Return whether the robot needs to see its target only: near a surface, a camera sees a part of it."""
-    arguments = check.request.arguments
-    return isinstance(arguments, ApproachArguments) and arguments.next_action is NextAction.LOOK
 
 
 async def _outside(check: RequestContext, area: Area) -> str:

@@ -92,7 +92,7 @@ async def _not_before(check: RequestContext, arguments: ApproachArguments, *, se
     whole_area = is_floor(name) or name in {area.name, *area.aliases}
     if not sees or whole_area or arguments.next_action is NextAction.FLOOR_PLACE:
         return ""
-    standoff: float = getattr(check.robot.approach.standoff_m, arguments.next_action.standoff)
+    standoff: float = getattr(check.robot.approach.standoff_m, arguments.next_action)
     limit, near = standoff + check.robot.approach.tolerance_m + STANDOFF_SLACK_M, math.inf
     for camera in ("front", "arm") * LOOKS:
         seen = await check.detect(arguments.object_name, camera, arguments.object_id)
