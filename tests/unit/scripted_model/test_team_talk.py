@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from quartet_scripted_model.policies.team import answer
 
 CAN, MUG = "move(red coke can, kitchen, desk)", "move(kids' mug, kids' room, tv stand)"
@@ -44,3 +46,34 @@ def test_a_plan_that_was_refused_is_replaced_by_the_estimated_one():
 
 def test_of_two_robots_that_are_refused_together_the_second_one_waits():
     assert json.loads(answer(refused(BEST, "bob and ada would both take it."))) == {"bob": CAN}
+
+
+SPLIT = """You split a task into errands.
+<sentence>{}</sentence>
+
+## Facts
+
+```json
+{}
+```"""
+
+
+@pytest.mark.parametrize(
+    ("sentence", "errands"),
+    [
+        (
+            "put the sponge from the kitchen on the desk and the ball in the toy basket",
+            {"green sponge": "kitchen -> desk", "tennis ball": "anywhere -> toy basket"},
+        ),
+        ("put the sponge on the desk and the unicorn on the shelf", {}),
+        ("put the sponge on the desk and the ball on the piano", {}),
+        ("put the sponge on the desk and pick up the ball", {}),
+        ("put the sponge on the desk and the apple on the shelf", {}),
+        ("put the sponge on the desk, then put the ball on the shelf", {}),
+        ("put the sponge on the desk and go to the kitchen", {}),
+        ("put the sponge on the desk in the kitchen and the ball on the shelf", {}),
+        ("put the sponge on the desk, not on the shelf", {}),
+    ],
+)
+def test_the_errands_are_all_that_the_sentence_asks_for_or_none(home, sentence, errands):
+    assert json.loads(answer(SPLIT.format(sentence, json.dumps(home)))) == errands
