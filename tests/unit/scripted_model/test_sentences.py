@@ -205,7 +205,7 @@ SENTENCES = [
     ("Put the mug on the kitchen counter on the kitchen floor", [("blue mug", KITCHEN, "floor", KITCHEN)]),
     ("The mug is on the desk, please bring it to the counter", [("blue mug", KIDS, "kitchen counter", KITCHEN)]),
     (
-        "Somebody left the mug on the desk. It should be on the counter",
+        "I left the mug on the desk. It should be on the counter",
         [("blue mug", KIDS, "kitchen counter", KITCHEN)],
     ),
     ("I can't reach the mug. Would you put it on the desk for me?", [("blue mug", None, "desk", KIDS)]),

@@ -156,20 +156,14 @@ class _Reader:
         while self._take("please"):
             self._take(",")
         if verb := self._take(*VERBS, *GO):
-            if verb in GO and (self.words[self.at : self.at + 1] == ["to"]):
-                self._go()
-            elif verb in VERBS:
-                self._order(verb)
-            else:
-                raise self._unread()
+            self._order(verb)
         elif self._take(WANT):
             self._move(self._items(), PUT, needs_both=True)
-        elif self._take(THERE_IS):
+        elif self.next in (THERE_IS, YOU_HOLD):
+            held = self._take(THERE_IS, YOU_HOLD) == YOU_HOLD
             items = self._items()
             self._take(ANY_MORE)
-            self._state(items)
-        elif self._take(YOU_HOLD):
-            self._state([replace(item, held=True) for item in self._items()])
+            self._state([replace(item, held=held) for item in items])
         elif self.next in TARGET | AT:
             self._lead()
         else:
@@ -180,6 +174,11 @@ class _Reader:
         self._take("please")
 
     def _order(self, verb: str) -> None:
+        if verb in GO and self._take("to"):
+            self._go()
+            return
+        if verb not in VERBS:
+            raise self._unread()
         kind = TAKE if verb in TAKE else CARRY if verb in CARRY else PUT
         if kind is not PUT and self._take("me"):
             items = self._items()
@@ -220,27 +219,25 @@ class _Reader:
                 raise self._unread()
             self._state(items)
             return
-        should = self._take(SHOULD, BOTH_SHOULD, SHOULD_BE)
-        if should:
-            if any(group.kind is TARGET for item in items for group in item.groups):
-                raise self._unread()
-            for item in items:
-                item.groups = [replace(group, kind=SOURCE) for group in item.groups]
-            goal = [group if group.kind is SOURCE else replace(group, kind=TARGET) for group in self._groups()]
-            if not goal or (should == BOTH_SHOULD and len(items) != 2):
-                raise self._unread()
-            # "It should be on the desk" may be a guess, unless it is known to be elsewhere.
-            if should == SHOULD_BE and not all(item.groups or (not item.ref and self.stated) for item in items):
-                raise self._unread()
-            for item in items:
-                item.groups += goal
+        if should := self._take(SHOULD, BOTH_SHOULD, SHOULD_BE):
+            self._goal(items, should)
         elif not items[-1].groups or items[-1].groups[-1].kind is not TARGET:
             raise self._unread()
         self._move(items, CARRY)
 
+    def _goal(self, items: list[_Item], should: str) -> None:
+        """Read where the `items` should go; the groups that they have say where they are."""
+        goal = [group if group.kind is SOURCE else replace(group, kind=TARGET) for group in self._groups()]
+        named = all(group.kind is not TARGET for item in items for group in item.groups)
+        # "It should be on the desk" may be a guess, unless it is known to be elsewhere.
+        sure = should != SHOULD_BE or all(item.groups or (not item.ref and self.stated) for item in items)
+        if not (goal and named and sure) or (should == BOTH_SHOULD and len(items) != 2):
+            raise self._unread()
+        for item in items:
+            item.groups = [*(replace(group, kind=SOURCE) for group in item.groups), *goal]
+
     def _go(self) -> None:
         """Read where the robot is sent, one place or several."""
-        self._take("to")
         self._drive()
         self.here = self._place()
         while True:

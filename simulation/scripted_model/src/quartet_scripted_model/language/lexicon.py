@@ -1,22 +1,27 @@
 """Words of the grammar. Nothing here names a thing of any one site."""
 
-TAKE = frozenset("pick grab get fetch collect take lift grasp hold retrieve".split())
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+TAKE = _words("pick grab get fetch collect take lift grasp hold retrieve")
 """Verbs that may end with the object in the gripper."""
-CARRY = frozenset("bring carry move transfer transport deliver relocate return find hand give".split())
-PUT = frozenset("put place set leave drop lay throw toss dump chuck stand stick deposit clear".split())
+CARRY = _words("bring carry move transfer transport deliver relocate return find hand give")
+PUT = _words("put place set leave drop lay throw toss dump chuck stand stick deposit clear")
 VERBS = TAKE | CARRY | PUT
-GO = frozenset("go drive navigate head travel move return come".split())
+GO = _words("go drive navigate head travel move return come")
 """Verbs of driving, before "to"."""
-ME, WANT, STATE = "me", "i-want", frozenset({"is", "lies", "stands"})
+WANT, STATE = "i-want", _words("is lies stands")
 SHOULD, BOTH_SHOULD, SHOULD_BE = "should-go", "should-both-go", "should-be"
 THERE_IS, ANY_MORE, YOU_HOLD = "there-is", "any-more", "you-hold"
 HELD, IN_HAND = "what-you-hold", "in-your-hand"
 THAT = "that-is"
 """A relative clause follows: where the object is."""
 
-SOURCE, TARGET, AT = frozenset({"from"}), frozenset({"to", "into", "onto"}), frozenset({"in", "on", "at", "inside"})
+SOURCE, TARGET, AT = _words("from"), _words("to into onto"), _words("in on at inside")
 PREPOSITIONS = SOURCE | TARGET | AT | {"of"}
-DETERMINERS = frozenset({"the", "a", "an", "my", "our"})
+DETERMINERS = _words("the a an my our")
 FLOORS = frozenset({("floor",), ("ground",)})
 
 _MEANINGS = {
@@ -54,19 +59,17 @@ GREETINGS = ("hello", "hi", "hey", "okay", "ok", "robot", "tidy up", "one more t
 PHRASES = {tuple(said.split()): meaning for meaning, all_said in _MEANINGS.items() for said in all_said.split("|")}
 """Expressions and the word of the grammar that stands for each."""
 
-UNREADABLE = frozenset(
+UNREADABLE = _words(
     """not no never dont doesnt cant cannot wont without except unless until till if when whenever while or either
     neither nor instead rather but only just all every each any some another other others same again twice half one two
     three four five six seven eight nine ten dozen several many few couple pair more most less enough second third last
-    before after once as because so than who whose what which where is are was were be been how why he she him her his they their we us you your i its itself
-    this that these those everything something anything nothing everyone nobody somebody someone wait stop start open
-    close clean wash check look see back away out off over under behind between beside next near by above below around
-    against along through via with for like during about across tomorrow today later now soon always maybe perhaps
-    almost also too both first""".split()
+    before after once as because so than who whose what which where is are was were be been how why he she him her his
+    they their we us you your i its itself this that these those everything something anything nothing everyone nobody
+    somebody someone wait stop start open close clean wash check look see back away out off over under behind between
+    beside next near by above below around against along through via with for like during about across tomorrow today
+    later now soon always maybe perhaps almost also too both first"""
 )
 """Words with a meaning that no rule has: they are never part of a name that the site does not have."""
-RESERVED = (
-    UNREADABLE | VERBS | GO | STATE | PREPOSITIONS | DETERMINERS | frozenset(_MEANINGS)
-    | frozenset({"and", "then", "it", "them", "me", "up", "down", "there", ",", ".", ":"})
-)  # fmt: skip
+GRAMMAR = _words("and then it them me up down there , . :") | PREPOSITIONS | DETERMINERS | STATE
+RESERVED = UNREADABLE | VERBS | GO | GRAMMAR | frozenset(_MEANINGS)
 """Words that end a name, unless the site has a name with them."""

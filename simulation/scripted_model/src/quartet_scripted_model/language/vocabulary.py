@@ -80,7 +80,7 @@ def _shortens(said: Words, name: Words) -> bool:
 
 
 def entries_of(facts: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """Return the entries of one kind: those that the sentence names, and the others, of which facts have names alone."""
+    """Return the entries of one kind: those of the sentence, and the others, which have a name alone."""
     others: Any = facts.get("others", {}).get(key, [])
     named = others if isinstance(others, dict) else {None: others}
     return [*facts.get(key, []), *({"name": n, "area": area} for area, names in named.items() for n in names)]
