@@ -1,7 +1,7 @@
 """A strict grammar of simple English about carrying things: a rule reads every word, or the sentence is rejected."""
 
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from quartet_scripted_model.language.lexicon import (
     ANY_MORE,
@@ -93,12 +93,17 @@ class _Reader:
     def read(self) -> Request:
         while any(self._skip(*greeting.split()) for greeting in GREETINGS):
             self._take(",", ":", ".")
+        while self.words[-1:] in (["please"], ["."], [","]):
+            self.words.pop()
         self._clause()
         while self._goes_on():
             self._clause()
         self._drive()
         if self.stated:
             raise NotUnderstoodError(f"It says where the {self.stated[0].item.said} is, but not what to do with it.")
+        without = [one for one in self.request.deliveries if one.target is None and not one.hold]
+        if without and len(without) < len(self.request.deliveries):
+            raise NotUnderstoodError(f"It does not say where to put the {without[0].item.said}.")
         return self.request
 
     def read_place(self) -> Spot:
@@ -135,9 +140,9 @@ class _Reader:
 
     def _goes_on(self) -> bool:
         """Read what stands between two clauses; return False at the end of the text."""
-        stop = self._take(".", ",")
-        while stop == "." and self._take("."):
-            pass
+        stop = self._take(",")
+        while self._take("."):
+            stop = "."
         joined = self._take("and")
         then = self._take("then")
         self._take(",")
@@ -146,7 +151,7 @@ class _Reader:
                 raise self._unread()
             self.request.ordered = self.request.ordered or bool(then)
             return True
-        if joined or then or stop == ",":
+        if joined or then:
             raise self._unread()
         return False
 
@@ -168,8 +173,7 @@ class _Reader:
             self._lead()
         else:
             self._subject()
-        tail = self.words[self.at : self.at + 3]
-        if tail[:2] == [",", "please"] and tail[2:] in ([], ["."]):
+        if self.words[self.at : self.at + 3] == [",", "please", "."]:
             self._take(",")
         self._take("please")
 
@@ -405,6 +409,8 @@ class _Reader:
             item.source = item.source or (None if item.groups else after.source)
             item.target = item.target or after.target
         last = items[-1]
+        if kind is PUT and any(_unclear(one, other) for one, other in combinations(items, 2)):
+            raise NotUnderstoodError("It may say where a thing is, or where it is to go.")
         if any(item.target for item in items) and not last.target:
             raise NotUnderstoodError("It does not say where to put the last thing.")
         clear = not needs_both or (last.groups and last.groups[-1].kind is TARGET)
@@ -463,6 +469,13 @@ class _Reader:
         if inner is None and (delivery.target or target is None or target.area_name != outer.area_name):
             raise NotUnderstoodError("It names two places where the thing is to go.")
         return inner or target
+
+
+def _unclear(one: _Item, other: _Item) -> bool:
+    """Whether the place of `one` may be where it is: "put the mug in the kitchen and the book in the hall on the desk"."""
+    if other.source is None or [group.kind for group in one.groups] != [AT]:
+        return False
+    return one.groups[0].spot.place is None or other.groups[0].kind is AT
 
 
 def _same(one: Ref, other: Ref) -> bool:

@@ -76,7 +76,8 @@ class Vocabulary:
 
 
 def _shortens(said: Words, name: Words) -> bool:
-    return bool(said) and said[-1] == name[-1] and set(said) <= set(name)
+    rest = iter(name)
+    return said[-1] == name[-1] and all(word in rest for word in said)
 
 
 def entries_of(facts: dict[str, Any], key: str) -> list[dict[str, Any]]:
