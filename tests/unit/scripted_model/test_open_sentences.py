@@ -235,6 +235,14 @@ def test_a_table_in_a_room_is_that_one(hear):
     assert targets(talk) == [("green sponge", "wooden coffee table")]
 
 
+@pytest.mark.parametrize("sentence", ["bring the sponge to the bedroom", "put the sponge from the bedroom on the desk"])
+def test_a_name_that_two_rooms_have_is_none(hear, home, sentence):
+    kids = {**home["areas"][-1], "aliases": ["bedroom"]}
+    talk, _, report = hear(sentence, facts={**home, "areas": [*home["areas"][:-1], kids]})
+    assert not talk.made("approach", "pick", "place")
+    assert "'bedroom' can be parents' bedroom or kids' room" in report["summary"]
+
+
 def test_a_place_that_does_not_stand_in_the_room_that_is_named(hear):
     talk, _, report = hear("put the sponge on the desk in the kitchen")
     assert not talk.made("approach", "pick", "place")
@@ -462,11 +470,12 @@ def test_no_facts_at_all(hear):
         ("Käsedose", "put the käsedose on the desk"),
         ("or gate", "put the or gate on the desk"),
         ("tv-remote", "put the tv remote on the desk"),
+        ("toilet's lid", "put the toilet's lid on the desk"),
     ],
 )
 def test_a_name_of_the_site_may_have_words_of_the_grammar(hear, home, name, sentence):
     plain = name.removeprefix("the ")
-    talk, _, report = hear(sentence, facts={**home, "objects": [{"name": plain, "aliases": []}]})
+    talk, _, report = hear(sentence, facts={**home, "objects": [{"name": plain, "aliases": ["\U0001f600"]}]})
     assert targets(talk) == [(plain, "desk")]
     assert report["success"] is True
 

@@ -186,10 +186,8 @@ class _Reader:
         kind = TAKE if verb in TAKE else CARRY if verb in CARRY else PUT
         if kind is not PUT and self._take("me"):
             items = self._items()
-            if any(group.kind is TARGET for item in items for group in item.groups):
-                raise self._unread()
             for item in items:
-                item.groups.append(_Group(TARGET, Spot(person=True)))
+                item.groups = [*_sources(item), _Group(TARGET, Spot(person=True))]
             self._move(items, kind)
             return
         particles = ("down", "away") if kind is PUT else ("up",) if verb in ("pick", "lift") else ()
@@ -210,7 +208,7 @@ class _Reader:
         goals = [replace(group, kind=TARGET) for group in goal]
         items = self._items()
         for item in items:
-            item.groups = [*(replace(group, kind=SOURCE) for group in item.groups), *goals]
+            item.groups = [*_sources(item), *goals]
         self._move(items, CARRY)
 
     def _subject(self) -> None:
@@ -232,13 +230,12 @@ class _Reader:
     def _goal(self, items: list[_Item], should: str) -> None:
         """Read where the `items` should go; the groups that they have say where they are."""
         goal = [group if group.kind is SOURCE else replace(group, kind=TARGET) for group in self._groups()]
-        named = all(group.kind is not TARGET for item in items for group in item.groups)
         # "It should be on the desk" may be a guess, unless it is known to be elsewhere.
         sure = should != SHOULD_BE or all(item.groups or (not item.ref and self.stated) for item in items)
-        if not (goal and named and sure) or (should == BOTH_SHOULD and len(items) != 2):
+        if not (goal and sure) or (should == BOTH_SHOULD and len(items) != 2):
             raise self._unread()
         for item in items:
-            item.groups = [*(replace(group, kind=SOURCE) for group in item.groups), *goal]
+            item.groups = [*_sources(item), *goal]
 
     def _go(self) -> None:
         """Read where the robot is sent, one place or several."""
@@ -395,8 +392,8 @@ class _Reader:
         self._drive()
         self.last = []
         for item in items:
-            spots = [group.spot for group in item.groups if group.kind is not TARGET]
-            if item.ref is None or item.ref is WHAT_IS_HELD or len(item.groups) > (not item.held) or item.there:
+            spots = [group.spot for group in _sources(item)]
+            if item.ref is None or item.ref is WHAT_IS_HELD or len(spots) > (not item.held) or item.there:
                 raise self._unread()
             self.last.append(Delivery(item.ref, *spots, held=item.held))
         self.stated += self.last
@@ -445,7 +442,8 @@ class _Reader:
                 raise NotUnderstoodError(f"It says twice where the {delivery.item.said} is.")
             delivery.source = delivery.source or item.source
             carried = delivery in done or delivery.held or delivery.item is WHAT_IS_HELD
-            if item.there and not self.here and not delivery.target:
+            outer = self.here or delivery.target
+            if item.there and (not outer or (item.target and item.target.area_name not in (None, outer.area_name))):
                 raise NotUnderstoodError("It is not clear what 'there' means.")
             target = self._aimed(delivery, item.target, self.here if carried else None)
             if delivery not in done:
@@ -471,8 +469,15 @@ class _Reader:
         return inner or target
 
 
+def _sources(item: _Item) -> list[_Group]:
+    """Return the groups of an item as those that say where it is."""
+    if any(group.kind is TARGET for group in item.groups):
+        raise NotUnderstoodError("It names two places where the thing is to go.")
+    return [replace(group, kind=SOURCE) for group in item.groups]
+
+
 def _unclear(one: _Item, other: _Item) -> bool:
-    """Whether the place of `one` may be where it is: "put the mug in the kitchen and the book in the hall on the desk"."""
+    """Return whether the place of `one` may be where it is: "put A in the kitchen and B in the hall on the desk"."""
     if other.source is None or [group.kind for group in one.groups] != [AT]:
         return False
     return one.groups[0].spot.place is None or other.groups[0].kind is AT

@@ -7,14 +7,16 @@ from collections.abc import Collection
 from quartet_scripted_model.language.lexicon import PHRASES
 
 _TOKEN = re.compile(r"\w(?:[\w'-]*\w)?'?|\.|,|:|\S")
-_IS = re.compile(r"\b(that|which|it|there|what)'s\b")
+_SHORT = {r"\b(that|which|it|there|what)'s\b": r"\1 is", r"\b(you)'re\b": r"\1 are"}
+_SHORT |= {r"\b(i)'d\b": r"\1 would", r"\b(let)'s\b": r"\1 us"}
 _LONGEST = max(map(len, PHRASES))
 
 
 def tokens(sentence: str) -> list[str]:
     """Return lower-case words, "," ":" and "."; any other character is a token of its own."""
     text = unicodedata.normalize("NFKC", sentence).lower().replace("’", "'")
-    text = _IS.sub(r"\1 is", text).replace("you're", "you are").replace("i'd", "i would").replace("let's", "let us")
+    for short, full in _SHORT.items():
+        text = re.sub(short, full, text)
     return [word for token in _TOKEN.findall(re.sub("[!?;]", ".", text)) for word in _plain(token)]
 
 

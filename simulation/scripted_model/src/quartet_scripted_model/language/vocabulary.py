@@ -51,7 +51,8 @@ class Vocabulary:
         ):
             for entry in entries_of(facts, key):
                 thing = Thing(kind, entry["name"], entry.get("area"))
-                self.aliases[thing] = [plain_words(n) for n in (entry["name"], *entry.get("aliases", []))]
+                names = [plain_words(name) for name in (entry["name"], *entry.get("aliases", []))]
+                self.aliases[thing] = [name for name in names if name]
         self.aliases[FLOOR] = sorted(FLOORS)
         self.names = {alias for names in self.aliases.values() for alias in names}
         self.longest = max(map(len, self.names))

@@ -86,7 +86,7 @@ def settle(
 
 def settle_drive(vocabulary: Vocabulary, spot: Spot) -> tuple[str, str, str]:
     """Return area, what to look at in it, and "" or the reason why it cannot be reached."""
-    problem = _spot_problem(vocabulary, spot, "drive to")
+    problem = _spot_problem(vocabulary, spot)
     if problem or spot.area_name is None:
         return "", "", problem or f"I do not know where to drive. The areas are: {known(vocabulary, 'areas')}."
     place = spot.place.thing if spot.place else None
@@ -127,7 +127,7 @@ def _item(talk: Conversation, vocabulary: Vocabulary, delivery: Delivery, job: J
 def _source(vocabulary: Vocabulary, delivery: Delivery, job: Job) -> None:
     spot = delivery.source
     if spot is not None and not spot.person:
-        job.problem = _spot_problem(vocabulary, spot, "take it from")
+        job.problem = _spot_problem(vocabulary, spot)
         if job.problem:
             return
         if spot.place and spot.place.thing and spot.place.thing.kind in FURNITURE:
@@ -152,21 +152,17 @@ def _target(
     if spot is None:
         job.problem = f"I was not told where to put it. The places are: floor, {known(vocabulary, 'places')}."
         return
-    job.problem = _spot_problem(vocabulary, spot, "put it")
+    job.problem = _spot_problem(vocabulary, spot)
     if job.problem:
         return
     thing: Thing | None = spot.place.thing if spot.place else None
     if spot.place and len(spot.place.things) > 1:
-        others = [t for t in spot.place.things if t.name != job.source_place]
-        if len(others) == 1:
-            thing = others[0]
-        else:
-            names = [t.name for t in others]
-            answer = yield from _question(talk, f"Which '{spot.place.said}' is it to go to: {_either(names)}?", names)
-            thing = _among(vocabulary, answer, tuple(others))
-            if thing is None:
-                job.problem = f"'{spot.place.said}' can be {_either(names)}, and I was not told which."
-                return
+        names = [t.name for t in spot.place.things]
+        answer = yield from _question(talk, f"Which '{spot.place.said}' is it to go to: {_either(names)}?", names)
+        thing = _among(vocabulary, answer, spot.place.things)
+        if thing is None:
+            job.problem = f"'{spot.place.said}' can be {_either(names)}, and I was not told which."
+            return
     _aim(vocabulary, job, spot, thing)
 
 
@@ -182,18 +178,16 @@ def _aim(vocabulary: Vocabulary, job: Job, spot: Spot, thing: Thing | None) -> N
     job.next_action = kinds.get(thing.kind, "floor_place")
 
 
-def _spot_problem(vocabulary: Vocabulary, spot: Spot, purpose: str) -> str:
+def _spot_problem(vocabulary: Vocabulary, spot: Spot) -> str:
     if spot.conflict:
         return f"That does not fit: {spot.conflict}."
-    for ref in (spot.area, spot.place):
-        if ref is None:
-            continue
-        if not ref.things:
-            return UnknownName(
-                f"I do not know a place '{ref.said}'. The areas are: {known(vocabulary, 'areas')}. "
-                f"The places are: floor, {known(vocabulary, 'places')}. {SIMPLE_ENGLISH}"
-            )
-    return ""
+    if spot.area and len(spot.area.things) > 1:
+        return f"'{spot.area.said}' can be {_either([t.name for t in spot.area.things])}."
+    unknown = next((ref.said for ref in (spot.area, spot.place) if ref and not ref.things), "")
+    areas, places = known(vocabulary, "areas"), known(vocabulary, "places")
+    return unknown and UnknownName(
+        f"I do not know a place '{unknown}'. The areas are: {areas}. The places are: floor, {places}. {SIMPLE_ENGLISH}"
+    )
 
 
 def _ask_target(
