@@ -392,10 +392,10 @@ class _Reader:
         self._drive()
         self.last = []
         for item in items:
-            spots = [group.spot for group in _sources(item)]
+            spots: list[Spot | None] = [group.spot for group in _sources(item)]
             if item.ref is None or item.ref is WHAT_IS_HELD or len(spots) > (not item.held) or item.there:
                 raise self._unread()
-            self.last.append(Delivery(item.ref, *spots, held=item.held))
+            self.last.append(Delivery(item.ref, (spots or [None])[0], held=item.held))
         self.stated += self.last
 
     def _move(self, items: list[_Item], kind: frozenset[str], *, needs_both: bool = False) -> None:

@@ -220,7 +220,7 @@ def _among(vocabulary: Vocabulary, answer: str, options: tuple[Thing, ...]) -> T
     """Return the one of `options` that the answer names, by words of a name or by its number in the question."""
     words = set(plain_words(answer)) - DETERMINERS - POLITE
     ordinal = {"first": 0, "1": 0, "second": 1, "2": 1, "third": 2, "3": 2, "last": len(options) - 1}
-    if len(words) == 1 and (number := ordinal.get(*words, len(options))) < len(options):
+    if len(words) == 1 and (number := ordinal.get(min(words), len(options))) < len(options):
         return options[number]
     fitting = [t for t in options if words and any(words <= set(alias) for alias in vocabulary.aliases[t])]
     return fitting[0] if len(fitting) == 1 else None
