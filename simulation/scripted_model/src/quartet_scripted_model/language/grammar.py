@@ -274,7 +274,7 @@ class _Reader:
             known = next((n for n in range(len(rest), 1, -1) if tuple(rest[:n]) in self.vocabulary.names), 0)
             if not known and rest:
                 own = determined and size == 0 and (rest[0],) in self.vocabulary.names
-                known = int(own or (rest[0] not in RESERVED and rest[0].isalnum()))
+                known = int(own or rest[0] not in RESERVED)
             if not known:
                 return size
             size += known
@@ -434,8 +434,6 @@ class _Reader:
         if ref is WHAT_IS_HELD and hold:
             raise NotUnderstoodError("It is not clear what 'it' means.")
         known = self.last if ref is None else [d for d in (*self.stated, *done) if _same(d.item, ref)]
-        if ref and known and known[0].target:
-            raise NotUnderstoodError(f"It says twice where to put the {ref.said}.")
         deliveries = known or [Delivery(ref or WHAT_IS_HELD, held=item.held)]
         for delivery in deliveries:
             if item.source and delivery.source:
