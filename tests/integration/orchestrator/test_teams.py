@@ -372,6 +372,14 @@ async def test_a_planner_that_answers_prose_is_asked_again_with_what_was_wrong(t
     assert any("there is no JSON object" in prompt for prompt in model.prompts)
 
 
+async def test_a_sentence_that_is_not_understood_moves_no_robot_and_says_so(two, working, agents):
+    async with two() as client:
+        status = await client.run(f"{SENTENCE.removesuffix('.')}, not on the bookshelf.", team="hmas2")
+    assert status.state is State.FAILED
+    assert "The scripted model reads only simple English" in status.report.summary
+    assert not agents.calls
+
+
 async def test_a_cancel_ends_the_tasks_of_all_robots(two, working, agents, eventually):
     agents.answers["approach"] = [agents.until_canceled, agents.until_canceled]
     async with two() as client:

@@ -31,8 +31,8 @@ FRAMES = [
     "{fetch} the {object} from the {area}, then {put} it {prep} the {place}.",
     "{carry} the {object} from the {area} to the {place}",
     "please {carry} the {object} in the {area} to the {place}!",
-    "In the {area} there is a {object}. {put} it {prep} the {place}.",
-    "From the {area}, {carry} the {object} onto the {place}",
+    "There is a {object} in the {area}. {put} it {prep} the {place}.",
+    "Onto the {place} with the {object} in the {area}",
     "could you {fetch} the {object} from the {area} and {carry} it to the {place}?",
     "go to the {area}, {fetch} the {object} and {put} it {prep} the {place}",
     "the {object} in the {area} should be {moved} to the {place}",
@@ -82,6 +82,30 @@ def test_known_things_in_known_frames_are_understood(orchestrator, parts, home):
             ),
         ], said
         assert report.arguments["success"] is True
+
+    check()
+
+
+UNREAD = ("not", "if", "unless", "or", "two", "2", "except", "until", "again", "zorp", "slowly", "nicht", "когда")
+
+
+def test_a_word_that_no_rule_reads_rejects_the_sentence_wherever_it_stands(orchestrator, parts):
+    choices = {k: st.sampled_from(v) for k, v in WORDS.items()}
+
+    @QUICK
+    @given(
+        st.sampled_from(FRAMES),
+        st.fixed_dictionaries({**parts, **choices}),
+        st.sampled_from([*UNREAD, "(", '"', "/", "\U0001f600"]),
+        st.integers(0, 30),
+    )
+    def check(frame, chosen, word, where):
+        words = frame.format(**{k: v[1] if isinstance(v, tuple) else v for k, v in chosen.items()}).split()
+        words.insert(where % (len(words) + 1), word)
+        talk = orchestrator(" ".join(words))
+        report = talk.run(ok)
+        assert not made(talk), words
+        assert report.arguments["success"] is False
 
     check()
 

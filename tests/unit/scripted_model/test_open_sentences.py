@@ -2,6 +2,7 @@
 
 import pytest
 
+from quartet_scripted_model.language.grammar import EXAMPLE
 from quartet_scripted_model.misbehaviour import Kind
 
 
@@ -57,19 +58,21 @@ def test_a_name_that_two_things_have_is_asked_about(hear, answer, meant):
 def test_what_cannot_be_done_is_said_before_the_first_motion_and_has_its_code(hear):
     talk, _, report = hear("bring the red apple from the kitchen to the desk and the unicorn to the desk")
     assert "Not to be done: unicorn. I do not know an object 'unicorn'." in talk.calls[0].say
-    assert [row["error_code"] for row in report["objects"]] == ["NONE", "UNKNOWN_NAME"]
+    assert [row["error_code"] for row in report["objects"]] == ["UNKNOWN", "UNKNOWN_NAME"]
     talk, _, report = hear("bring the red apple from the kitchen to the piano")
     assert "I do not know a place 'piano'. The areas are: living room" in talk.calls[0].say
 
 
 @pytest.mark.parametrize("sentence", ["sing a song", "tidy up everything"])
-def test_a_refusal_says_that_the_scripted_model_drives_and_how_to_use_another(hear, sentence):
+def test_a_rejection_gives_an_example_and_says_how_to_use_another_model(hear, sentence):
     _, _, report = hear(sentence)
-    assert "I am the scripted model" in report["summary"]
+    assert f'The scripted model reads only simple English, for example "{EXAMPLE}".' in report["summary"]
     assert "QUARTET_MODEL" in report["summary"]
 
 
-@pytest.mark.parametrize("answers", [(), ("I do not know",), ("the purple one",)])
+@pytest.mark.parametrize(
+    "answers", [(), ("I do not know",), ("the purple one",), ("not the red one",), ("red or green",)]
+)
 def test_without_an_answer_nothing_is_carried(hear, answers):
     talk, _, report = hear("bring the apple from the kitchen to the desk", *answers)
     assert not talk.made("approach", "pick", "place")
@@ -101,11 +104,28 @@ def test_an_object_that_nobody_knows(hear, said):
     assert "red coke can" in row["reason"], "it says what is known"
 
 
-def test_an_unknown_object_does_not_keep_the_others_from_being_carried(hear):
-    talk, _, report = hear("put the unicorn and the sponge on the desk")
-    assert targets(talk) == [("green sponge", "desk")]
-    assert [r["completed"] for r in report["objects"]] == [False, True]
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "put the unicorn and the sponge on the desk",
+        "put the sponge on the desk and the ball on the piano",
+        "bring the ball from the garage and the sponge to the desk",
+    ],
+)
+def test_nothing_is_carried_where_one_name_is_unknown(hear, sentence):
+    talk, _, report = hear(sentence)
+    assert not talk.made("approach", "pick", "place")
+    assert sorted(row["error_code"] for row in report["objects"]) == ["UNKNOWN", "UNKNOWN_NAME"]
+    assert "Not tried: the sentence is not understood." in report["summary"]
     assert report["success"] is False
+
+
+def test_no_drive_is_made_where_one_place_is_unknown(hear):
+    talk, _, report = hear("go to the kitchen, then to the moon")
+    assert not talk.made("approach")
+    assert "I do not know a place 'moon'" in report["summary"]
+    talk, _, report = hear("put the sponge on the desk and go to the moon")
+    assert not talk.made("approach")
 
 
 # Where from
@@ -192,7 +212,7 @@ def test_one_answer_serves_all_objects(hear):
 def test_nobody_says_where_to_put_it(hear):
     talk, _, report = hear("bring me the sponge")
     assert not talk.made("approach", "pick", "place")
-    assert "Nobody said" in report["objects"][0]["reason"]
+    assert "I was not told where to put it" in report["objects"][0]["reason"]
 
 
 @pytest.mark.parametrize("said", ["piano", "roof", "garden table", "chandelier"])
@@ -205,14 +225,8 @@ def test_a_target_that_is_no_place(hear, said):
 
 def test_a_table_that_can_be_several_is_asked_about(hear):
     talk, questions, _ = hear("bring the sponge to the table", "the coffee table")
-    assert "wooden coffee table or dining table" in questions[0]
+    assert "wooden coffee table, dining table or nightstand" in questions[0]
     assert targets(talk) == [("green sponge", "wooden coffee table")]
-
-
-def test_the_other_table_is_the_one_that_it_does_not_stand_on(hear):
-    talk, questions, _ = hear("move the sponge from the coffee table to the other table")
-    assert not questions
-    assert targets(talk) == [("green sponge", "dining table")]
 
 
 def test_a_table_in_a_room_is_that_one(hear):
@@ -221,32 +235,32 @@ def test_a_table_in_a_room_is_that_one(hear):
     assert targets(talk) == [("green sponge", "wooden coffee table")]
 
 
+@pytest.mark.parametrize("sentence", ["bring the sponge to the bedroom", "put the sponge from the bedroom on the desk"])
+def test_a_name_that_two_rooms_have_is_none(hear, home, sentence):
+    kids = {**home["areas"][-1], "aliases": ["bedroom"]}
+    talk, _, report = hear(sentence, facts={**home, "areas": [*home["areas"][:-1], kids]})
+    assert not talk.made("approach", "pick", "place")
+    assert "'bedroom' can be parents' bedroom or kids' room" in report["summary"]
+
+
 def test_a_place_that_does_not_stand_in_the_room_that_is_named(hear):
     talk, _, report = hear("put the sponge on the desk in the kitchen")
     assert not talk.made("approach", "pick", "place")
     assert "kids' room" in report["objects"][0]["reason"]
 
 
-def test_a_thing_to_be_put_next_to_another_one_does_not_go_where_the_next_one_goes(hear):
-    talk, _, report = hear("put the sponge next to the book and the orange on the desk")
-    assert targets(talk) == [("orange", "desk")]
-    assert [row["completed"] for row in report["objects"]] == [False, True]
-
-
-def test_of_several_of_a_kind_the_one_next_to_something_is_asked_about(hear, home):
+def test_a_name_of_the_catalogue_means_its_thing_alone(hear, home):
     blocks = [{"name": "purple toy block", "aliases": ["block"]}, {"name": "orange toy block", "aliases": []}]
-    facts = {**home, "objects": [*blocks, {"name": "red apple", "aliases": []}]}
-    talk, questions, _ = hear("bring the block next to the apple to the desk", "the orange one", facts=facts)
-    assert len(questions) == 1
-    assert targets(talk) == [("orange toy block", "desk")]
-    _, questions, _ = hear("bring the block to the desk", facts=facts)
-    assert questions == [], "the catalogue says that it means the purple one"
+    talk, questions, _ = hear("bring the block to the desk", facts={**home, "objects": blocks})
+    assert questions == []
+    assert targets(talk) == [("purple toy block", "desk")]
 
 
-def test_next_to_a_thing_that_can_be_anywhere(hear):
-    talk, _, report = hear("put the sponge next to the book")
-    assert not talk.made("place")
-    assert "next to book" in report["objects"][0]["reason"]
+@pytest.mark.parametrize("answer", ["not the desk", "the desk or the shelf", "next to the desk", "the desk later"])
+def test_an_answer_that_is_not_understood_is_none(hear, answer):
+    talk, _, report = hear("bring me the sponge", answer)
+    assert not talk.made("approach", "pick", "place")
+    assert report["success"] is False
 
 
 # What is in the gripper
@@ -313,7 +327,6 @@ def test_a_nameless_thing_that_is_not_seen_again_is_not_searched_for(orchestrato
         ("go to the kitchen and to the hallway", ["kitchen", "hallway"]),
         ("go to the hallway, then to the kitchen and return to the hallway", ["hallway", "kitchen", "hallway"]),
         ("move to the hallway", ["hallway"]),
-        ("go from the kitchen to the hallway", ["hallway"]),
     ],
 )
 def test_a_drive_without_a_load(hear, sentence, drives):
@@ -358,7 +371,7 @@ def test_a_drive_beside_a_delivery_is_done_too(hear, sentence, areas):
 
 
 @pytest.mark.parametrize("verb", ["look for", "search for", "find"])
-def test_to_look_for_a_thing_is_to_take_it(hear, verb):
+def test_to_look_for_a_thing_is_to_take_it_where_something_is_to_be_done_with_it(hear, verb):
     talk, _, report = hear(f"Go to the kitchen, {verb} the red coke can, and put it on the wooden coffee table")
     assert talk.made("pick", "place") == [
         ("pick", {"object_name": "red coke can"}),
@@ -366,8 +379,9 @@ def test_to_look_for_a_thing_is_to_take_it(hear, verb):
     ]
     assert talk.made("approach")[0][1]["target_area"] == "kitchen"
     assert report["success"] is True
-    talk, _, report = hear(f"{verb} the blue mug in the kitchen")
-    assert talk.made("pick") == [("pick", {"object_name": "blue mug"})]
+    talk, questions, _ = hear(f"{verb} the blue mug in the kitchen")
+    assert "Where shall I put the blue mug?" in questions[0]
+    assert not talk.made("approach", "pick", "place")
 
 
 def test_a_drive_to_nowhere(hear):
@@ -418,13 +432,6 @@ def test_what_is_forbidden_is_not_done(hear, sentence):
     assert report["success"] is False
 
 
-@pytest.mark.parametrize("sentence", ["put everything in the bin", "clean up: put all objects in the toy basket"])
-def test_things_must_be_named(hear, sentence):
-    talk, _, report = hear(sentence)
-    assert not talk.made("approach", "pick", "place")
-    assert "red coke can" in report["summary"]
-
-
 # Sites that are poor in names
 
 
@@ -454,11 +461,27 @@ def test_no_facts_at_all(hear):
     assert report["success"] is False
 
 
-def test_an_object_that_the_sentence_only_names_is_in_the_summary(hear):
-    _, _, report = hear("put the green sponge on the desk, but do not touch the blue mug")
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("box of tea", "put the box of tea on the desk"),
+        ("standing lamp", "put the standing lamp on the desk"),
+        ("standing lamp", "put the lamp on the desk"),
+        ("the stand", "put the stand on the desk"),
+        ("Käsedose", "put the käsedose on the desk"),
+        ("or gate", "put the or gate on the desk"),
+        ("tv-remote", "put the tv remote on the desk"),
+        ("toilet's lid", "put the toilet's lid on the desk"),
+    ],
+)
+def test_a_name_of_the_site_may_have_words_of_the_grammar(hear, home, name, sentence):
+    plain = name.removeprefix("the ")
+    talk, _, report = hear(
+        sentence,
+        facts={**home, "objects": [{"name": "vase", "aliases": ["\U0001f600"]}, {"name": plain, "aliases": []}]},
+    )
+    assert targets(talk) == [(plain, "desk")]
     assert report["success"] is True
-    assert [row["object_name"] for row in report["objects"]] == ["green sponge"]
-    assert report["summary"].endswith("Nothing was to be done with the blue mug.")
 
 
 # Misreadings

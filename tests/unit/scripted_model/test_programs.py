@@ -97,7 +97,22 @@ def test_after_the_last_thing_the_hand_rises_no_higher_than_it_must():
     assert said.endswith("Step: raise: position [0.7000, 0.1000, 1.1600], yaw 0.0000")
 
 
-@pytest.mark.parametrize("task", ["juggle", "pick the blue whale up", "put the red coke can on the moon"])
+@pytest.mark.parametrize(
+    "task",
+    [
+        "juggle",
+        "pick the blue whale up",
+        "put the red coke can on the moon",
+        "do not pick the red coke can up",
+        "pick the red coke can up unless it is empty",
+        "put the red coke can on the wooden tray, not on the table",
+        "put the red coke can on the wooden tray if it is empty",
+        "put the other red coke can on the wooden tray",
+        "put the red coke can and the mug on the wooden tray",
+        "don't put the rubbish in the bin",
+        "put the rubbish in the bin and wash it",
+    ],
+)
 def test_a_task_that_the_rules_do_not_know_is_said_so(task):
     assert "I plan programs for simple tasks only" in ask("planner", task)
 

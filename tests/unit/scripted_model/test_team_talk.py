@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
+
 from quartet_scripted_model.policies.team import answer
+from quartet_teams import NoPlanFoundError, parse_plan
 
 CAN, MUG = "move(red coke can, kitchen, desk)", "move(kids' mug, kids' room, tv stand)"
 PROMPT = f"""You are the central planner of several robots.
@@ -44,3 +47,41 @@ def test_a_plan_that_was_refused_is_replaced_by_the_estimated_one():
 
 def test_of_two_robots_that_are_refused_together_the_second_one_waits():
     assert json.loads(answer(refused(BEST, "bob and ada would both take it."))) == {"bob": CAN}
+
+
+SPLIT = """You split a task into errands.
+<sentence>{}</sentence>
+
+## Facts
+
+```json
+{}
+```"""
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "put the sponge on the desk and the unicorn on the shelf",
+        "put the sponge on the desk and the ball on the piano",
+        "put the sponge on the desk and pick up the ball",
+        "put the sponge on the desk and the apple on the shelf",
+        "put the sponge on the desk, then put the ball on the shelf",
+        "put the sponge on the desk and go to the kitchen",
+        "put the sponge on the desk in the kitchen and the ball on the shelf",
+        "put the sponge on the desk, not on the shelf",
+    ],
+)
+def test_no_errands_are_made_of_a_part_of_the_sentence(home, sentence):
+    said = answer(SPLIT.format(sentence, json.dumps(home)))
+    assert said.startswith("The scripted model reads only simple English")
+    with pytest.raises(NoPlanFoundError, match="reads only simple English"):
+        parse_plan(said)
+
+
+def test_errands_of_a_sentence(home):
+    sentence = "put the sponge from the kitchen on the desk and the ball in the toy basket"
+    assert json.loads(answer(SPLIT.format(sentence, json.dumps(home)))) == {
+        "green sponge": "kitchen -> desk",
+        "tennis ball": "anywhere -> toy basket",
+    }

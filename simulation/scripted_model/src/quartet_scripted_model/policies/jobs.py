@@ -1,25 +1,23 @@
 """What is asked for, made definite with the names of the facts; a person is asked where a sentence leaves it open."""
 
-import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from quartet_scripted_model.conversation import Conversation
-from quartet_scripted_model.language.lexicon import FILLERS
+from quartet_scripted_model.language.grammar import SIMPLE_ENGLISH, WHAT_IS_HELD, read_place
+from quartet_scripted_model.language.lexicon import DETERMINERS
 from quartet_scripted_model.language.meaning import Delivery, Ref, Spot
 from quartet_scripted_model.language.tokens import plain_words
-from quartet_scripted_model.language.understand import understand
-from quartet_scripted_model.language.vocabulary import PLACES, Kind, Thing, Vocabulary, entries_of
+from quartet_scripted_model.language.vocabulary import FLOOR, Kind, Thing, Vocabulary, entries_of
 from quartet_scripted_model.turn import Call, Result, Turn
 
 ASK = "ask_person"
 MAX_CHOICES = 6
 """As ask_person takes them."""
-SAYS_HELD = re.compile(
-    r"\b(you|robot)('re| are| is)?( \w+)? (hold|holding|carrying)\b|in (your|the) (gripper|hand)\b", re.I
-)
-WASTE = frozenset({"bin", "trash", "garbage", "rubbish", "waste", "recycling", "wastebasket"})
+POLITE = frozenset({"please", "one", "ones"})
+"""Words of an answer that name nothing."""
+FURNITURE = (Kind.SURFACE, Kind.CONTAINER)
 
 
 class UnknownName(str):
@@ -78,7 +76,7 @@ def settle(
         job = Job(said=delivery.item.said or "object")
         yield from _item(talk, vocabulary, delivery, job)
         if not job.problem:
-            job.said_held = not job.in_hand and not jobs and SAYS_HELD.search(talk.sentence) is not None
+            job.said_held = delivery.held and not jobs
             _source(vocabulary, delivery, job)
         if not job.problem and not delivery.hold:
             yield from _target(talk, vocabulary, delivery, job, asked)
@@ -86,24 +84,24 @@ def settle(
     return jobs
 
 
-def settle_drive(vocabulary: Vocabulary, spot: Spot) -> tuple[str | None, str, str]:
-    """Area and what to look at in it, or (None, "", why not)."""
-    problem = _spot_problem(vocabulary, spot, "drive to")
+def settle_drive(vocabulary: Vocabulary, spot: Spot) -> tuple[str, str, str]:
+    """Return area, what to look at in it, and "" or the reason why it cannot be reached."""
+    problem = _spot_problem(vocabulary, spot)
     if problem or spot.area_name is None:
-        return None, "", problem or f"I do not know where to drive. The areas are: {known(vocabulary, 'areas')}."
+        return "", "", problem or f"I do not know where to drive. The areas are: {known(vocabulary, 'areas')}."
     place = spot.place.thing if spot.place else None
-    return spot.area_name, place.name if place and place.kind in PLACES else spot.area_name, ""
+    return spot.area_name, place.name if place and place.kind in FURNITURE else spot.area_name, ""
 
 
 def known(vocabulary: Vocabulary, what: str) -> str:
     """The names of one kind of thing, for a message."""
-    kinds = {"objects": (Kind.OBJECT,), "areas": (Kind.AREA,), "places": (Kind.SURFACE, Kind.CONTAINER)}[what]
+    kinds = {"objects": (Kind.OBJECT,), "areas": (Kind.AREA,), "places": FURNITURE}[what]
     return ", ".join(t.name for t in vocabulary.things(*kinds)) or "none"
 
 
 def _item(talk: Conversation, vocabulary: Vocabulary, delivery: Delivery, job: Job) -> Settling:
     ref = delivery.item
-    if ref.said == "what the gripper holds":
+    if ref is WHAT_IS_HELD:
         job.in_hand, job.item = True, "held object"
         return
     if len(ref.things) > 1:
@@ -117,7 +115,9 @@ def _item(talk: Conversation, vocabulary: Vocabulary, delivery: Delivery, job: J
         ref = Ref(ref.said, (chosen,))
     thing = ref.thing
     if thing is None:
-        job.problem = UnknownName(f"I do not know an object '{ref.said}'. I know: {known(vocabulary, 'objects')}.")
+        job.problem = UnknownName(
+            f"I do not know an object '{ref.said}'. I know: {known(vocabulary, 'objects')}. {SIMPLE_ENGLISH}"
+        )
         return
     job.item = job.said = thing.name
     entry = next((e for e in entries_of(talk.facts, "objects") if e["name"] == thing.name), {})
@@ -127,10 +127,10 @@ def _item(talk: Conversation, vocabulary: Vocabulary, delivery: Delivery, job: J
 def _source(vocabulary: Vocabulary, delivery: Delivery, job: Job) -> None:
     spot = delivery.source
     if spot is not None and not spot.person:
-        job.problem = _spot_problem(vocabulary, spot, "take it from")
+        job.problem = _spot_problem(vocabulary, spot)
         if job.problem:
             return
-        if spot.place and spot.place.thing and spot.place.thing.kind in PLACES:
+        if spot.place and spot.place.thing and spot.place.thing.kind in FURNITURE:
             job.source_place = spot.place.thing.name
         if spot.area_name:
             job.areas = [spot.area_name]
@@ -138,40 +138,31 @@ def _source(vocabulary: Vocabulary, delivery: Delivery, job: Job) -> None:
         # One of several places of that name: their areas are where to look.
         job.areas = list(dict.fromkeys(t.area for t in (spot.place.things if spot.place else ()) if t.area))
     if not job.areas:
-        hinted = [delivery.hint.area_name] if delivery.hint and delivery.hint.area_name else []
-        job.areas = list(dict.fromkeys([*hinted, *(t.name for t in vocabulary.things(Kind.AREA))]))
+        job.areas = [t.name for t in vocabulary.things(Kind.AREA)]
 
 
 def _target(
     talk: Conversation, vocabulary: Vocabulary, delivery: Delivery, job: Job, asked: dict[str, Spot | None]
 ) -> Settling:
     spot = delivery.target
-    if delivery.to_waste and spot is None:
-        spot = _waste(vocabulary, job)
-    if spot is None and delivery.put_down:
-        spot = Spot(place=Ref("floor", tuple(vocabulary.things(Kind.FLOOR))))
     if spot is None or spot.person:
         if "target" not in asked:
             asked["target"] = yield from _ask_target(talk, vocabulary, job, to_person=bool(spot))
         spot = asked["target"]
     if spot is None:
-        job.problem = f"Nobody said where to put it. The places are: floor, {known(vocabulary, 'places')}."
+        job.problem = f"I was not told where to put it. The places are: floor, {known(vocabulary, 'places')}."
         return
-    job.problem = _spot_problem(vocabulary, spot, "put it")
+    job.problem = _spot_problem(vocabulary, spot)
     if job.problem:
         return
     thing: Thing | None = spot.place.thing if spot.place else None
     if spot.place and len(spot.place.things) > 1:
-        others = [t for t in spot.place.things if t.name != job.source_place]
-        if len(others) == 1:
-            thing = others[0]
-        else:
-            names = [t.name for t in others]
-            answer = yield from _question(talk, f"Which '{spot.place.said}' is it to go to: {_either(names)}?", names)
-            thing = _among(vocabulary, answer, tuple(others))
-            if thing is None:
-                job.problem = f"'{spot.place.said}' can be {_either(names)}, and I was not told which."
-                return
+        names = [t.name for t in spot.place.things]
+        answer = yield from _question(talk, f"Which '{spot.place.said}' is it to go to: {_either(names)}?", names)
+        thing = _among(vocabulary, answer, spot.place.things)
+        if thing is None:
+            job.problem = f"'{spot.place.said}' can be {_either(names)}, and I was not told which."
+            return
     _aim(vocabulary, job, spot, thing)
 
 
@@ -180,36 +171,23 @@ def _aim(vocabulary: Vocabulary, job: Job, spot: Spot, thing: Thing | None) -> N
     if thing is None:
         # Only an area is named: any surface there will do, else its floor.
         thing = next((t for t in vocabulary.things(Kind.SURFACE) if t.area == area), None)
-        thing = thing or vocabulary.things(Kind.FLOOR)[0]
+        thing = thing or FLOOR
     job.target = thing.name
     job.target_area = area or job.areas[0]
     kinds = {Kind.SURFACE: "surface_place", Kind.CONTAINER: "container_place"}
     job.next_action = kinds.get(thing.kind, "floor_place")
 
 
-def _waste(vocabulary: Vocabulary, job: Job) -> Spot | None:
-    """The waste bin, the one in the object's area if there are several."""
-    bins = [t for t in vocabulary.things(Kind.CONTAINER) if any(WASTE & set(alias) for alias in vocabulary.aliases[t])]
-    bins.sort(key=lambda t: not any(alias[-1] in WASTE for alias in vocabulary.aliases[t]))
-    near = [t for t in bins if job.areas == [t.area]]
-    chosen = (near or bins)[:1]
-    return Spot(place=Ref(chosen[0].name, tuple(chosen))) if chosen else None
-
-
-def _spot_problem(vocabulary: Vocabulary, spot: Spot, purpose: str) -> str:
+def _spot_problem(vocabulary: Vocabulary, spot: Spot) -> str:
     if spot.conflict:
         return f"That does not fit: {spot.conflict}."
-    for ref in (spot.area, spot.place):
-        if ref is None:
-            continue
-        if not ref.things:
-            return UnknownName(
-                f"I do not know a place '{ref.said}'. The areas are: {known(vocabulary, 'areas')}. "
-                f"The places are: floor, {known(vocabulary, 'places')}."
-            )
-        if purpose == "put it" and ref.things[0].kind is Kind.LANDMARK:
-            return f"Things cannot be put on '{ref.said}'. The places are: floor, {known(vocabulary, 'places')}."
-    return ""
+    if spot.area and len(spot.area.things) > 1:
+        return f"'{spot.area.said}' can be {_either([t.name for t in spot.area.things])}."
+    unknown = next((ref.said for ref in (spot.area, spot.place) if ref and not ref.things), "")
+    areas, places = known(vocabulary, "areas"), known(vocabulary, "places")
+    return unknown and UnknownName(
+        f"I do not know a place '{unknown}'. The areas are: {areas}. The places are: floor, {places}. {SIMPLE_ENGLISH}"
+    )
 
 
 def _ask_target(
@@ -220,13 +198,7 @@ def _ask_target(
         talk,
         f"{because}Where shall I put the {job.item}? The places are: floor, {known(vocabulary, 'places')}.",
     )
-    if not answer:
-        return None
-    heard = understand(f"put it {answer}" if plain_words(answer)[:1] in _LEADS else f"put it on {answer}", vocabulary)
-    return heard.deliveries[0].target if heard.deliveries else None
-
-
-_LEADS = [(w,) for w in ("in", "on", "at", "to", "into", "onto", "inside", "next", "beside", "near")]
+    return read_place(answer, vocabulary)
 
 
 def _question(talk: Conversation, question: str, choices: Sequence[str] = ()) -> Generator[Turn, Result, str]:
@@ -245,17 +217,13 @@ def _question(talk: Conversation, question: str, choices: Sequence[str] = ()) ->
 
 
 def _among(vocabulary: Vocabulary, answer: str, options: tuple[Thing, ...]) -> Thing | None:
-    """The one of `options` that the answer names, by name or by its number in the question."""
-    words = set(plain_words(answer))
+    """Return the one of `options` that the answer names, by words of a name or by its number in the question."""
+    words = set(plain_words(answer)) - DETERMINERS - POLITE
     ordinal = {"first": 0, "1": 0, "second": 1, "2": 1, "third": 2, "3": 2, "last": len(options) - 1}
-    chosen = [ordinal[w] for w in words if ordinal.get(w, len(options)) < len(options)]
-    if len(chosen) == 1:
-        return options[chosen[0]]
-    words -= FILLERS
-    scored = [(max(len(words & set(a)) for a in vocabulary.aliases[t]), t) for t in options]
-    best = max((s for s, _ in scored), default=0)
-    fitting = [t for s, t in scored if s == best]
-    return fitting[0] if best and len(fitting) == 1 else None
+    if len(words) == 1 and (number := ordinal.get(min(words), len(options))) < len(options):
+        return options[number]
+    fitting = [t for t in options if words and any(words <= set(alias) for alias in vocabulary.aliases[t])]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def _either(names: list[str]) -> str:

@@ -5,35 +5,34 @@ from dataclasses import replace
 from typing import Any
 
 from quartet_scripted_model.conversation import Conversation
+from quartet_scripted_model.language.grammar import SIMPLE_ENGLISH, NotUnderstoodError, read
 from quartet_scripted_model.language.meaning import Spot
-from quartet_scripted_model.language.tokens import tokens
-from quartet_scripted_model.language.understand import understand
 from quartet_scripted_model.language.vocabulary import Kind as ThingKind
-from quartet_scripted_model.language.vocabulary import Spotted, Vocabulary, vocabulary_of
+from quartet_scripted_model.language.vocabulary import Vocabulary, vocabulary_of
 from quartet_scripted_model.misbehaviour import Kind
 from quartet_scripted_model.policies.carry import Carrier, Outcome
 from quartet_scripted_model.policies.jobs import Job, UnknownName, settle, settle_drive
 from quartet_scripted_model.turn import Call, Policy, Result, Turn
 
 REPORT = "report_task_result"
-SCRIPTED = "I am the scripted model and understand simple sentences only; an LLM: QUARTET_MODEL, docs/models.md."
+SCRIPTED = f"{SIMPLE_ENGLISH} To use an LLM: QUARTET_MODEL, docs/models.md."
 
 
 def policy(talk: Conversation, misreading: Kind | None = None) -> Policy:
     """Play the orchestrator in `talk`; with a `misreading` its job is not the one that the sentence asks for."""
     vocabulary = vocabulary_of(talk.facts)
-    request = understand(talk.sentence, vocabulary)
-    if request.vague:
-        yield from _report(talk, [], _vague(request.vague, vocabulary))
+    try:
+        request = read(talk.sentence, vocabulary)
+    except NotUnderstoodError as error:
+        yield from _report(talk, [], f"I did nothing, since I do not understand the sentence. {error} {SCRIPTED}")
+        return
+    if problem := next((why for _, spot in request.drives if (why := settle_drive(vocabulary, spot)[2])), ""):
+        yield from _report(talk, [], f"I did nothing. {problem} {SIMPLE_ENGLISH}")
     elif request.deliveries:
         jobs = yield from settle(talk, vocabulary, request.deliveries)
         yield from _carry(talk, vocabulary, jobs, request.drives, misreading)
-    elif request.drives:
-        yield from _drive(talk, vocabulary, [spot for _, spot in request.drives])
-    elif request.forbidden:
-        yield from _report(talk, [], "The sentence only says what not to do, so I did nothing.")
     else:
-        yield from _report(talk, [], _not_a_task(talk.sentence))
+        yield from _drive(talk, vocabulary, [spot for _, spot in request.drives])
 
 
 def _carry(
@@ -43,16 +42,17 @@ def _carry(
     drives: list[tuple[int, Spot]],
     misreading: Kind | None,
 ) -> Generator[Turn, Result, None]:
-    own_drives = [(number, spot) for number, spot in drives if not _is_on_the_way(number, spot, jobs)]
     jobs, carried = _misread(misreading, jobs, vocabulary)
     plan = _plan(jobs)
     carrier = Carrier(talk, plan)
     rows: list[dict[str, Any]] = []
     failed_at: str | None = None
-    stopped = ""
+    unknown = next((job.problem for job in jobs if isinstance(job.problem, UnknownName)), "")
+    stopped = unknown and f"the sentence is not understood. {unknown}"
     missed = ""
     for number, (job, to_carry) in enumerate(zip(jobs, carried, strict=False)):
-        missed += yield from _visit(carrier, vocabulary, [spot for at, spot in own_drives if at == number])
+        if not stopped:
+            missed += yield from _visit(carrier, vocabulary, [spot for at, spot in drives if at == number])
         if job.problem:
             code = "UNKNOWN_NAME" if isinstance(job.problem, UnknownName) else "UNKNOWN"
             rows.append(_row(job, Outcome(False, code, job.problem)))
@@ -69,12 +69,10 @@ def _carry(
         failed_at = None if outcome.completed else outcome.stage
     done = sum(r["completed"] for r in rows)
     if not stopped:
-        missed += yield from _visit(carrier, vocabulary, [spot for at, spot in own_drives if at >= len(jobs)])
-    elif any(at >= len(jobs) for at, _ in own_drives):
+        missed += yield from _visit(carrier, vocabulary, [spot for at, spot in drives if at >= len(jobs)])
+    elif any(at >= len(jobs) for at, _ in drives):
         missed += f" The last drive was not tried: {stopped}"
     summary = f"{done} of {len(rows)} done. " + " ".join(_sentence(r) for r in rows) + missed
-    if misreading is None:
-        summary += _untouched(talk, vocabulary, jobs)
     yield from _report(talk, rows, summary, success=False if missed else None, say="" if carrier.spoke else plan)
 
 
@@ -100,47 +98,28 @@ def _with_target_of(other: Job, job: Job) -> Job:
     return replace(job, target=other.target, target_area=other.target_area, next_action=other.next_action)
 
 
-def _untouched(talk: Conversation, vocabulary: Vocabulary, jobs: list[Job]) -> str:
-    """Return a sentence on each object that the sentence names and no job carries, such as what it is put beside."""
-    named: dict[str, None] = {}
-    for token in vocabulary.spot(tokens(talk.sentence)):
-        if isinstance(token, Spotted):
-            own = [t for t in token.things if t.kind is ThingKind.OBJECT and token.words in vocabulary.aliases[t]]
-            named |= dict.fromkeys(t.name for t in own)
-    carried = {job.item for job in jobs}
-    return "".join(f" Nothing was to be done with the {name}." for name in named if name not in carried)
-
-
-def _is_on_the_way(number: int, spot: Spot, jobs: list[Job]) -> bool:
-    """Whether the robot gets to a spot anyway, where it fetches the next object or has put down the last one."""
-    if number < len(jobs):
-        return spot.area_name in {*jobs[number].areas[:1], jobs[number].target_area}
-    return spot.area_name == jobs[-1].target_area
-
-
 def _drive(talk: Conversation, vocabulary: Vocabulary, spots: list[Spot]) -> Generator[Turn, Result, None]:
     """Drive to each spot, with nothing to be carried."""
-    where = [_where(*settle_drive(vocabulary, spot)) for spot in spots]
+    where = [_where(spot, vocabulary) for spot in spots]
     carrier = Carrier(talk, f"Plan: drive until the robot stands {', then '.join(where)}; nothing is to be carried.")
     missed = yield from _visit(carrier, vocabulary, spots)
-    summary = missed.strip() or f"The robot stood {', then '.join(where)}.{_untouched(talk, vocabulary, [])}"
+    summary = missed.strip() or f"The robot stood {', then '.join(where)}."
     yield from _report(talk, [], summary, success=not missed)
 
 
 def _visit(carrier: Carrier, vocabulary: Vocabulary, spots: list[Spot]) -> Generator[Turn, Result, str]:
     """Drive to each spot until one is not reached; return a sentence on that one, '' if all were reached."""
     for spot in spots:
-        area, thing, problem = settle_drive(vocabulary, spot)
-        if area is None:
-            return f" {problem}"
+        area, thing, _ = settle_drive(vocabulary, spot)
         result = yield from carrier.approach(area, thing, "look")
         if not result.ok:
-            return f" The robot does not stand {_where(area, thing)}: {result.code}. {result.message}"
+            return f" The robot does not stand {_where(spot, vocabulary)}: {result.code}. {result.message}"
     return ""
 
 
-def _where(area: str | None, thing: str, problem: str = "") -> str:
-    return problem if area is None else f"in the {area}" if thing == area else f"at the {thing} in the {area}"
+def _where(spot: Spot, vocabulary: Vocabulary) -> str:
+    area, thing, _ = settle_drive(vocabulary, spot)
+    return f"in the {area}" if thing == area else f"at the {thing} in the {area}"
 
 
 def _plan(jobs: list[Job]) -> str:
@@ -175,16 +154,3 @@ def _report(
     # The code that checks the claim knows better: report again without it.
     honest = f"{summary[:3000]} The report of success was rejected: {rejected.message}" if success else summary[:4000]
     yield Call(REPORT, talk.fit(REPORT, success=False, summary=honest, objects=rows))
-
-
-def _vague(words: str, vocabulary: Vocabulary) -> str:
-    from quartet_scripted_model.policies.jobs import known
-
-    return f"I need each object by its name, not '{words}'. I know: {known(vocabulary, 'objects')}. {SCRIPTED}"
-
-
-def _not_a_task(sentence: str) -> str:
-    return (
-        f"'{sentence[:200]}' does not ask for something to be picked up, carried or put down, so I did nothing. "
-        f"I can carry objects: say what to take, from where, and where to put it. {SCRIPTED}"
-    )

@@ -4,7 +4,7 @@ import json
 import re
 
 from quartet_scripted_model.conversation import read_facts, sentence_in
-from quartet_scripted_model.language.understand import understand
+from quartet_scripted_model.language.grammar import SIMPLE_ENGLISH, NotUnderstoodError, read
 from quartet_scripted_model.language.vocabulary import vocabulary_of
 
 _SPLIT, _PLANNER, _CRITIC = "You split a task into errands", "You are the central planner", "A central planner has made"
@@ -32,12 +32,21 @@ def answer(prompt: str) -> str | None:
 
 
 def _errands(prompt: str) -> str:
+    """Return the errands of the sentence, or why they are not all that it asks for."""
+    try:
+        request = read(sentence_in(prompt), vocabulary_of(read_facts(prompt)))
+    except NotUnderstoodError as error:
+        return f"{SIMPLE_ENGLISH} {error}"
     found: dict[str, str] = {}
-    for delivery in understand(sentence_in(prompt), vocabulary_of(read_facts(prompt))).deliveries:
+    for delivery in request.deliveries:
         thing, target = delivery.item.thing, delivery.target and delivery.target.place
-        source = (delivery.source and delivery.source.area_name) or "anywhere"
-        if thing is not None and target and target.thing:
-            found[thing.name] = f"{source} -> {target.thing.name}"
+        source = delivery.source.area_name if delivery.source else "anywhere"
+        conflict = any(spot and spot.conflict for spot in (delivery.source, delivery.target))
+        if thing is None or not source or not target or not target.thing or conflict or delivery.held:
+            return f"{SIMPLE_ENGLISH} I need a known name for each thing and its place."
+        found[thing.name] = f"{source} -> {target.thing.name}"
+    if request.drives or request.ordered:
+        return f"{SIMPLE_ENGLISH} For a team, only things to carry, in any order."
     return json.dumps(found)
 
 

@@ -53,8 +53,9 @@ def find_jobs(instruction: str, scene: Scene) -> list[Job]:
     Raises:
         ValueError: there is no rule for the instruction, or the scene lacks what it names.
     """
+    words = " ".join(instruction.rstrip(" .!").split())
     for pattern, find in _RULES:
-        if found := re.search(pattern, instruction):
+        if found := re.fullmatch(pattern, words, re.IGNORECASE):
             try:
                 return find(scene, *found.groups())
             except KeyError as error:
@@ -185,20 +186,19 @@ def _stack(scene: Scene, count: str, colour: str) -> list[Job]:
 
 
 def _named(scene: Scene, words: str) -> str | None:
-    """Return the longest name of the scene that the words have."""
-    said = _spaced(words)
-    return max((name for name in scene.things if _spaced(name) in said), key=len, default=None)
+    """Return the name of the scene that the words are, with or without an article."""
+    said = plain_words(words)
+    bare = said[1:] if said[:1] == ("the",) else said
+    return next((name for name in scene.things if plain_words(name) in (said, bare)), None)
 
 
-def _spaced(text: str) -> str:
-    """Return the plain words of a text with a space on each side, so that only whole words are found in it."""
-    return f" {' '.join(plain_words(text))} "
-
-
-def _put(scene: Scene, what: str, where: str) -> list[Job]:
-    name, onto = _named(scene, what), _named(scene, where)
+def _put(scene: Scene, words: str) -> list[Job]:
+    # A name may have a preposition in it.
+    splits = [(words[: at.start()], words[at.end() :]) for at in re.finditer(r" (?:on|onto|in|into|to) ", words)]
+    known = [(_named(scene, what), _named(scene, where)) for what, where in splits]
+    name, onto = next((one for one in known if all(one)), (None, None))
     if name is None or onto is None:
-        raise ValueError(f"the state has nothing called {what!r}" if name is None else f"no place called {where!r}")
+        raise ValueError(f"the state does not have both things of {words!r}")
     thing, goal = scene.things[name], scene.things[onto]
     if max(goal.length, goal.width) >= LARGE:
         return _set_down(scene, thing, goal)
@@ -243,7 +243,8 @@ def _over(point: tuple[float, ...], goal: Described, room: float = 0.0) -> bool:
     return abs(x) < goal.length / 2 + room and abs(y) < goal.width / 2 + room
 
 
-def _pick(scene: Scene, what: str) -> list[Job]:
+def _pick(scene: Scene, *said: str | None) -> list[Job]:
+    what = next(filter(None, said), "")
     name = _named(scene, what)
     if name is None:
         raise ValueError(f"the state has nothing called {what!r}")
@@ -270,14 +271,15 @@ def clear_height(scene: Scene) -> float:
 
 _RULES: tuple[tuple[str, Callable[..., list[Job]]], ...] = (
     ("put the ball in the hoop", _ball),
-    (r"close the (\w+) jar", _lid),
-    (r"to the (\w+) container", _empty),
-    (r"on the (\w+) spoke", _ring),
-    (r"take the (\w+) off the grill", _meat),
-    ("unscrew its cap", _cap),
+    (r"close the (\w+) jar(?: with the lid)?", _lid),
+    (r"move all objects from the large container to the (\w+) container", _empty),
+    (r"put the square ring on the (\w+) spoke", _ring),
+    (r"take the (\w+) off the grill and put it on the side plate", _meat),
+    ("open the wine bottle: unscrew its cap and take it off", _cap),
     ("put the block in the target area", _block),
-    ("put the rubbish in the bin", _into("rubbish", "bin")),
-    (r"stack (\d) (\w+) blocks", _stack),
-    (r"(?i)\b(?:put|place|move|bring)\b (.+?) (?:on|onto|in|into|to|over)\b (.+)", _put),
-    (r"(?i)\b(?:pick|lift|grasp|grab|take)\b(.+)", _pick),
+    ("put the rubbish in the bin(?: and leave everything else where it is)?", _into("rubbish", "bin")),
+    (r"stack (\d) (\w+) blocks(?: on the target square)?", _stack),
+    (r"(?:put|place|move|bring) (.+)", _put),
+    (r"(?:pick|lift) up (.+)|(?:pick|lift|grasp|grab|take) (.+?)(?: up)?", _pick),
 )
+"""Rules; each reads a whole task."""
