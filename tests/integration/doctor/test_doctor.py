@@ -17,6 +17,7 @@ from quartet_cli.doctor.examination import Examination
 from quartet_cli.main import main
 from quartet_robot_link import Robot, stamp_of
 from quartet_site import RobotFile, SiteFile
+from support.frame_relay import frame_relay, without_effort
 
 ROOT = Path(__file__).parents[3]
 STUDIO = ROOT / "deploy" / "sites" / "studio"
@@ -247,6 +248,21 @@ async def test_types_of_services_and_of_every_other_topic(changed: Any) -> None:
         subject = f"service {name}" if field.startswith("services") else name
         assert f"{subject} {verb} {kind}, {field} needs {needed[field]}" in told, (field, told)
     assert all(f"set {field}" in " ".join(finding.remedy for finding in report.wrong) for field in names)
+
+
+async def test_a_gripper_whose_effort_is_not_measured(changed: Any, sim: Any) -> None:
+    async with frame_relay(sim.url, without_effort) as url:
+        report = await examine(changed({"topics.gripper_status": "/none"}, url))
+    assert report.healthy, report.wrong
+    [found] = [each for each in report.findings if "effort in /joint_states" in each.what]
+    assert found.verdict is Verdict.WARNING
+    assert "robotiq_140_finger_joint" in found.what
+    assert "/none" in found.what
+    assert "stalled" in found.remedy
+    # The driver's word is enough, and so is an effort.
+    async with frame_relay(sim.url, without_effort) as url:
+        report = await examine(changed(url=url))
+    assert not [each for each in report.findings if "effort in /joint_states" in each.what]
 
 
 async def test_links_of_the_gripper(changed: Any) -> None:

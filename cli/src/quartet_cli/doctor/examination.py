@@ -87,6 +87,8 @@ class Examination:
     """How far the robot's clock is ahead of this machine's, where ROS time is wall time."""
     with_velocity: set[str] = field(default_factory=set[str])
     """Joints that came with a velocity."""
+    with_effort: set[str] = field(default_factory=set[str])
+    """Joints that came with an effort other than 0.0, which drivers fill in where they measure none."""
 
     def ros_time(self) -> float:
         """ROS time on the robot [s]."""

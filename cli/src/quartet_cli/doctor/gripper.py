@@ -41,6 +41,22 @@ async def _check_joint(exam: Examination) -> None:
         )
     else:
         exam.ok("gripper", f"joint {gripper.joint} is at {position:.3f}, within {low:g} to {high:g}")
+        _check_effort(exam)
+
+
+def _check_effort(exam: Examination) -> None:
+    """Warn if neither an effort nor the driver's status tells a grasp."""
+    topics, joint = exam.robot.file.topics, exam.robot.file.gripper.joint
+    has_status = exam.graph is not None and topics.gripper_status in exam.graph.topics
+    if joint not in exam.with_effort and not has_status:
+        exam.warn(
+            "gripper",
+            f"joint {joint} has no effort in {topics.joint_states} (missing, null or 0.0), and there is no topic "
+            f"{topics.gripper_status}: only a stall of the fingers and the wrist camera tell whether something is held",
+            "add the effort state interface to the finger joint in the URDF's ros2_control tag, if the gripper has it; "
+            f"otherwise check that {exam.robot.file.actions.gripper} sets `stalled` when fingers close on an object "
+            "(GripperActionController: allow_stalling true)",
+        )
 
 
 async def _check_status(exam: Examination) -> None:

@@ -62,7 +62,7 @@ def watched_topics() -> list[Watched]:
             "the gripper's driver",
             0.0,
             LATCHED,
-            without="whether something is held is then known from width and force alone",
+            without="whether something is held is then told by width, effort or a stall alone",
         ),
     ]
 
@@ -128,6 +128,7 @@ def _note(exam: Examination, watched: Watched, message: Message) -> None:
         watched.ages_s.append(exam.ros_time() - stamp_of(message))
     if watched.name == "joint_states":
         exam.with_velocity |= joint_values(message, "velocity").keys()
+        exam.with_effort |= {name for name, effort in joint_values(message, "effort").items() if effort}
     for item in message.get("transforms", []):
         exam.frames |= {item["header"]["frame_id"].lstrip("/"), item["child_frame_id"].lstrip("/")}
 

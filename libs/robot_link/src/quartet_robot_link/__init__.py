@@ -42,6 +42,7 @@ from quartet_robot_link.link import (
     QoS,
     RobotLink,
     Subscription,
+    number,
 )
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ __all__ = [
     "TransformUnavailableError",
     "duration",
     "joint_values",
+    "number",
     "seconds",
     "stamp_of",
 ]

@@ -1,5 +1,6 @@
 """Interface of a transport to the robot; rosbridge is the one that exists."""
 
+import math
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -7,6 +8,12 @@ from typing import Any, Literal, Protocol
 
 Message = dict[str, Any]
 """A ROS message as a dict: field name to value; binary arrays are bytes (CBOR) or base64 text (JSON)."""
+
+
+def number(value: object) -> float | None:
+    """Return a finite number of a message, None for anything else: rosbridge sends NaN and infinity as null."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if is_number else None
 
 
 @dataclass(frozen=True)
