@@ -21,6 +21,7 @@ from quartet_agent_runtime.errors import (
 )
 from quartet_contracts import MOTION_SERVERS
 from quartet_contracts.skills import Withdrawn
+from quartet_contracts.tools import CommonCode
 from quartet_process import tracing
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ WITHDRAWN = frozenset(get_args(Withdrawn))
 RESTART_S = 10.0
 """How long a server takes to restart on a busy machine."""
 RETRY_S = 0.25
+BRIDGE_RETRY_S = 0.5
 MAX_SHOWN_CHARS = 100_000
 """Of the descriptions and schemas of all tools that a model is shown: no server may fill the prompt."""
 
@@ -60,7 +62,9 @@ class Toolbox:
         approver: "ApprovalRequester | None" = None,
         untrusted: UntrustedPhrases | None = None,
         kept: KeptListings | None = None,
+        bridge_wait_s: float = 0.0,
     ) -> None:
+        """Make a toolbox without sessions. bridge_wait_s: how long a call that only reads waits for a lost bridge."""
         kept = kept or KeptListings()
         self._servers = {name: Server(name, url, grant, kept) for name, url in servers.items()}
         self._shown = tuple(shown)
@@ -68,6 +72,7 @@ class Toolbox:
         self._approver = approver
         self._untrusted = untrusted
         self._surrounds: dict[str, Surround] = {}
+        self._bridge_wait_s = bridge_wait_s
         self._gone: set[str] = set()
         """Servers that did not come back while they were waited for: they are tried, and not waited for again."""
         self.withdrawn: Withdrawn | None = None
@@ -146,6 +151,19 @@ class Toolbox:
                 self._gone.discard(name)
                 return result
 
+    async def _over_bridge(
+        self, work: Callable[[], Awaitable["CallToolResult | InputRequiredResult"]], result: Any, limit_s: float
+    ) -> "CallToolResult | InputRequiredResult":
+        """Return the result of `work`, repeated while the robot's bridge is away, within this toolbox's wait for it."""
+        end = time.monotonic() + min(limit_s, self._bridge_wait_s)
+        while _lost_bridge(result) and time.monotonic() < end:
+            await asyncio.sleep(BRIDGE_RETRY_S)
+            result = await work()
+        if _lost_bridge(result):
+            # It is not waited for again by each of the calls that follow.
+            self._bridge_wait_s = 0.0
+        return result
+
     async def call(
         self, name: str, arguments: dict[str, Any], progress: Progress, timeout_s: float | None = None
     ) -> ToolOutcome:
@@ -186,6 +204,10 @@ class Toolbox:
             result = await self._patiently(
                 server_name, lambda: server.call(tool, arguments, progress, limit_s), limit_s
             )
+            if _lost_bridge(result) and any(one.reads for one in await server.list() if one.name == tool):
+                result = await self._over_bridge(
+                    lambda: server.call(tool, arguments, progress, limit_s), result, limit_s
+                )
             if result.result_type == "input_required" and self._approver is not None:
                 responses = await self._approver.responses(name, arguments, cast("InputRequiredResult", result))
                 result = await server.call(tool, arguments, progress, limit_s, responses)
@@ -204,6 +226,11 @@ class Toolbox:
         if self._untrusted is not None:
             self._untrusted.add_names_in(outcome.content)
         return outcome
+
+
+def _lost_bridge(result: "CallToolResult | InputRequiredResult") -> bool:
+    content: Any = None if result.result_type == "input_required" else result.structured_content
+    return isinstance(content, dict) and content.get("error_code") == CommonCode.BRIDGE_UNAVAILABLE
 
 
 def _outcome(name: str, result: "CallToolResult") -> ToolOutcome:
