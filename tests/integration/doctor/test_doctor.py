@@ -150,6 +150,31 @@ async def test_what_a_robot_can_do_without_is_a_warning(changed: Any) -> None:
     assert "set topics.gripper_status in robot.yaml to one of this type: /gripper/status" in told[0].remedy
 
 
+async def test_static_transforms_that_no_node_merges(changed: Any, sim: Any) -> None:
+    """As with rosbridge alone: this client, which is not the first, gets the message of one of three publishers."""
+
+    def without_merged(operation: dict[str, Any]) -> dict[str, Any] | None:
+        if operation.get("values") == {"publishers": ["/static_transforms"]}:
+            return operation | {"values": {"publishers": []}}
+        return None if operation.get("topic") == "/tf_static_merged" else operation
+
+    async with frame_relay(sim.url, without_merged) as url:
+        first = await Robot.open(changed(url=url), wait_s=60)
+        try:
+            await first.transform("odom", "base_footprint", timeout_s=60)
+            report = await examine(changed(url=url))
+        finally:
+            await first.close()
+    [found] = [one for one in report.findings if "merges them" in one.what]
+    assert found.verdict is Verdict.WARNING
+    assert "/robot_state_publisher" in found.what
+    assert "static_transforms" in found.remedy
+    assert "front_camera_color_optical_frame" in " ".join(one.what for one in report.wrong if one.step == "frames")
+    merged = await examine(changed())
+    assert merged.healthy, merged.wrong
+    assert not [one for one in merged.findings if "merges them" in one.what]
+
+
 async def test_a_missing_frame(changed: Any) -> None:
     report = await examine(changed({"frames.tool": "arm_tool9"}), patience_s=3.0)
     found = only(report, "frames")

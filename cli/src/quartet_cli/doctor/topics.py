@@ -7,7 +7,18 @@ import time
 from dataclasses import dataclass, field
 
 from quartet_cli.doctor.examination import Examination, candidates
-from quartet_robot_link import LATCHED, SENSOR, Message, QoS, RobotLinkError, Subscription, joint_values, stamp_of
+from quartet_robot_link import (
+    LATCHED,
+    MERGED_SUFFIX,
+    SENSOR,
+    STATIC_TRANSFORMS,
+    Message,
+    QoS,
+    RobotLinkError,
+    Subscription,
+    joint_values,
+    stamp_of,
+)
 
 VELOCITIES = ("geometry_msgs/msg/Twist", "geometry_msgs/msg/TwistStamped")
 LOG = QoS(durability="transient_local", depth=100)
@@ -52,7 +63,7 @@ def watched_topics() -> list[Watched]:
     """Return the topics that are checked."""
     return [
         Watched("tf", "tf2_msgs/msg/TFMessage", "robot_state_publisher, the base's driver and the localisation", 2.0),
-        Watched("tf_static", "tf2_msgs/msg/TFMessage", "robot_state_publisher", 0.0, LATCHED),
+        Watched("tf_static", "tf2_msgs/msg/TFMessage", "robot_state_publisher", 0.0, STATIC_TRANSFORMS),
         Watched("odom", "nav_msgs/msg/Odometry", "the base's driver or robot_localization", 2.0),
         Watched("scan", "sensor_msgs/msg/LaserScan", "the laser's driver", 1.0, without="Nav2 uses its other sensors"),
         Watched("joint_states", "sensor_msgs/msg/JointState", "joint_state_broadcaster", 2.0),
@@ -108,6 +119,21 @@ async def check_topics(exam: Examination) -> None:
     for watched in present:
         await _judge(exam, watched, [kind for kind in types.get(watched.topic, []) if kind != watched.msg_type])
     _check_velocity(exam)
+    await _check_merged(exam)
+
+
+async def _check_merged(exam: Examination) -> None:
+    """Warn if several nodes publish static transforms and none merges them: rosbridge then loses some of them."""
+    topic = exam.robot.file.topics.tf_static
+    merged = f"{topic}{MERGED_SUFFIX}"
+    broadcasters = await publishers_of(exam, topic)
+    if len(broadcasters) > 1 and not await publishers_of(exam, merged):
+        exam.warn(
+            "topics",
+            f"{len(broadcasters)} nodes publish {topic} ({', '.join(broadcasters)}), and rosbridge sends the frames of "
+            f"only one of them to each client but the first; no node merges them on {merged}",
+            "start `ros2 run quartet_bringup static_transforms`, as bridge.launch.py and robot.launch.py do",
+        )
 
 
 def _check_velocity(exam: Examination) -> None:
@@ -167,7 +193,7 @@ async def _judge(exam: Examination, watched: Watched, others: list[str]) -> None
             f"or set topics.{watched.name} in robot.yaml to what {watched.publisher} publishes",
         )
     elif not watched.arrivals:
-        who = await _publishers(exam, watched.topic)
+        who = ", ".join(await publishers_of(exam, watched.topic))
         exam.wrong(
             "topics",
             f"{watched.topic} (topics.{watched.name}) exists, but nothing came within {exam.patience_s:g} s",
@@ -224,9 +250,10 @@ async def _logged_types(exam: Examination, silent: list[Watched]) -> dict[str, l
     return found
 
 
-async def _publishers(exam: Examination, topic: str) -> str:
+async def publishers_of(exam: Examination, topic: str) -> list[str]:
+    """Return the nodes that publish a topic, [] if rosapi does not tell."""
     try:
         answer = await exam.robot.link.call_service("/rosapi/publishers", {"topic": topic}, timeout_s=exam.patience_s)
     except RobotLinkError:
-        return ""
-    return ", ".join(answer["publishers"])
+        return []
+    return sorted(set(answer["publishers"]))

@@ -39,6 +39,12 @@ SENSOR = QoS(reliability="best_effort", depth=5)
 """Matches every publisher of sensor data, reliable or not."""
 LATCHED = QoS(durability="transient_local", depth=1)
 """For topics whose last message is kept for late subscribers."""
+STATIC_TRANSFORMS = QoS(durability="transient_local", depth=100)
+"""For /tf_static, on which each publisher keeps a message: a depth of 1 loses all but one or two of them, as tf2_ros
+says (geometry2, static_transform_broadcaster)."""
+MERGED_SUFFIX = "_merged"
+"""Added to topics.tf_static: the topic on which quartet_bringup publishes all static transforms in one message.
+rosbridge gives each client of a topic but the first only one latched message (rosbridge_library, subscribers.py)."""
 
 
 class GoalStatus(IntEnum):

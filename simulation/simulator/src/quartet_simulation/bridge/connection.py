@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -32,6 +33,10 @@ log = logging.getLogger(__name__)
 
 SERVICE_TIMEOUT_S = 5.0
 ACTION_SERVER_WAIT_S = 1.0
+UNREGISTER_S = 10.0
+"""unregister_timeout: time for which a subscription outlives its last client."""
+DEPTH = 10
+"""Depth of a subscription without qos."""
 NODE = "/rosbridge_websocket"
 ROSAPI = "/rosapi"
 CLOCK = "/clock"
@@ -104,7 +109,19 @@ class Bridge:
         self.poisoned: set[str] = set()
         self.seen_actions: set[str] = set()
         self._unheard: set[Callable[[], object]] = set()
+        self._readers: dict[str, tuple[int, float]] = {}
+        """Clients that subscribe to a topic, and when the last one left [s, event loop], by the name they gave it."""
         faults.when_ended(self._drop_unheard)
+
+    def is_first(self, topic: str) -> bool:
+        """Count a client that subscribes; return whether rosbridge makes a new subscription for it."""
+        count, left_at = self._readers.get(topic, (0, -math.inf))
+        self._readers[topic] = count + 1, left_at
+        return count == 0 and asyncio.get_running_loop().time() - left_at > UNREGISTER_S
+
+    def note_left(self, topic: str) -> None:
+        """Count a client that does not subscribe any more."""
+        self._readers[topic] = self._readers[topic][0] - 1, asyncio.get_running_loop().time()
 
     def note_opened(self, drop: Callable[[], object]) -> None:
         """Take note of a new connection, which `drop` ends."""
@@ -146,6 +163,7 @@ class Connection:
         self._closed = True
         for topic, (key, subscription) in self._subscriptions.items():
             subscription.close()
+            self._bridge.note_left(topic)
             self._graph.unlisten(resolve(topic), NODE, key)
         for topic in self._advertised:
             self._graph.unadvertise(topic, NODE)
@@ -244,8 +262,8 @@ class Connection:
         if topic in self._subscriptions:
             _, subscription = self._subscriptions[topic]
             subscription.add(sid, request)
-            if known is not None and known.last is not None:
-                self._receiver(topic, subscription)(known.last)
+            for published in [] if known is None else known.newest(1):
+                self._receiver(topic, subscription)(published)
             return
         durability = profile.durability if profile is not None else None
         if durability == "transient_local" and known is not None and known.publishers and not known.latched:
@@ -254,7 +272,10 @@ class Connection:
         subscription = Subscription(self._outbox)
         subscription.add(sid, request)
         receiver = self._receiver(topic, subscription)
-        key = self._graph.listen(name, type_name, NODE, receiver, latest=durability != "volatile")
+        # Only the first client has a subscription of its own; each later one gets a temporary one beside it, which
+        # ends with its first message (rosbridge_library, internal/subscribers.py).
+        latched = (profile.depth if profile is not None else DEPTH) if self._bridge.is_first(topic) else 1
+        key = self._graph.listen(name, type_name, NODE, receiver, latest=latched if durability != "volatile" else 0)
         self._subscriptions[topic] = (key, subscription)
 
     def _receiver(self, spelled: str, subscription: Subscription) -> Callable[[Published], None]:
@@ -276,6 +297,7 @@ class Connection:
             key, subscription = self._subscriptions[topic]
             if subscription.remove(frame.get("id")):
                 del self._subscriptions[topic]
+                self._bridge.note_left(topic)
                 self._graph.unlisten(resolve(topic), NODE, key)
 
     # --- services -----------------------------------------------------------------------------------
