@@ -112,6 +112,7 @@ class Bridge:
         self._readers: dict[str, tuple[int, float]] = {}
         """Clients that subscribe to a topic, and when the last one left [s, event loop], by the name they gave it."""
         faults.when_ended(self._drop_unheard)
+        graph.serve(f"{NODE}/get_parameters", "rcl_interfaces/GetParameters", NODE, _no_parameters)
 
     def is_first(self, topic: str) -> bool:
         """Count a client that subscribes; return whether rosbridge makes a new subscription for it."""
@@ -141,6 +142,11 @@ class Bridge:
             for drop in self._unheard:
                 drop()
             self._unheard.clear()
+
+
+async def _no_parameters(request: Message) -> Message:
+    """Answer GetParameters of the bridge's own node, whose parameters are not simulated: each is not set."""
+    return {"values": [{} for _ in request["names"]]}
 
 
 class Connection:
@@ -280,7 +286,7 @@ class Connection:
 
     def _receiver(self, spelled: str, subscription: Subscription) -> Callable[[Published], None]:
         def receive(published: Published) -> None:
-            if self._bridge.faults.strikes("zombie"):
+            if self._bridge.faults.strikes("zombie") or self._bridge.faults.strikes("dead_executor"):
                 return
             if published.topic == CLOCK and self._bridge.faults.strikes("no_clock"):
                 return
@@ -343,6 +349,8 @@ class Connection:
         )
 
     async def _serve(self, service: Service, request: Message) -> Message:
+        if self._bridge.faults.strikes("dead_executor"):
+            await asyncio.Event().wait()
         if service.node == ROSAPI and self._bridge.faults.strikes("rosapi_silent"):
             await asyncio.Event().wait()
         if self._bridge.faults.strikes("slow_services"):
@@ -377,6 +385,8 @@ class Connection:
 
     async def _goal_result(self, name: str, frame: Message, identity: Message) -> tuple[GoalStatus, Message]:
         bridge = self._bridge
+        if bridge.faults.strikes("dead_executor"):
+            await asyncio.Event().wait()
         type_name = full_name(frame["action_type"], "action")
         server = self._graph.actions.get(name)
         unavailable = server is None or name in bridge.poisoned or server.type_name != type_name
