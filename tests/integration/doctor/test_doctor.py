@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +80,9 @@ async def test_no_bridge(changed: Any, free_port: int) -> None:
     assert [finding.step for finding in report.findings] == ["bridge", "rosapi", *STEPS[2:]]
 
 
-async def test_a_zombie_bridge(changed: Any, sim: Any) -> None:
-    sim.faults("zombie")
+@pytest.mark.parametrize("fault", ["zombie", "dead_executor"])
+async def test_a_zombie_bridge(changed: Any, sim: Any, fault: str) -> None:
+    sim.faults(fault)
     found = only(await examine(changed(), patience_s=1.0), "bridge")
     assert "zombie" in found.what
     assert "respawn" in found.remedy
@@ -288,6 +290,28 @@ async def test_a_gripper_whose_effort_is_not_measured(changed: Any, sim: Any) ->
     async with frame_relay(sim.url, without_effort) as url:
         report = await examine(changed(url=url))
     assert not [each for each in report.findings if "effort in /joint_states" in each.what]
+
+
+async def test_a_robot_in_wall_time_has_its_clock_compared(changed: Any, sim: Any) -> None:
+    """Quartet's own subscriptions bring /clock, the battery's topic and others into a graph where no node publishes."""
+    ahead_s, silent = 100.0, {"/clock", "/battery_state", "/gripper/status"}
+
+    def in_wall_time(operation: dict[str, Any]) -> dict[str, Any] | None:
+        values = operation.get("values")
+        if operation["op"] == "service_response" and isinstance(values, dict):
+            if "time" in values:
+                values["time"] = {"sec": int(time.time() + ahead_s), "nanosec": 0}
+            if "publishers" in values and not {"/robot_state_publisher"} & set(values["publishers"]):
+                values["publishers"] = []
+        return None if operation.get("topic") in silent else operation
+
+    async with frame_relay(sim.url, in_wall_time) as url:
+        report = await examine(changed(url=url), patience_s=1.0)
+    whats = [finding.what for finding in report.findings]
+    assert [what for what in whats if "the robot's clock is 9" in what or "the robot's clock is 100" in what], whats
+    assert not [what for what in whats if what.startswith(("/clock", "/battery_state", "the gripper sends no status"))]
+    [status] = [finding for finding in report.findings if "no node publishes /gripper/status" in finding.what]
+    assert status.verdict is Verdict.WARNING
 
 
 async def test_links_of_the_gripper(changed: Any) -> None:

@@ -127,6 +127,17 @@ class Examination:
         response = await self.robot.link.call_service(service, args or {}, timeout_s=self.patience_s)
         return response, (time.monotonic() - began) * 1e3
 
+    async def publishers_of(self, topic: str) -> list[str]:
+        """Return the nodes that publish a topic, [] if rosapi does not tell.
+
+        A topic that is only read, as by the doctor itself and by Quartet's servers, is in the graph as well.
+        """
+        try:
+            answer, _ = await self.timed_call("/rosapi/publishers", {"topic": topic})
+        except RobotLinkError:
+            return []
+        return sorted(set(answer["publishers"]))
+
     def topics_of(self, msg_type: str) -> list[str]:
         """Return the robot's topics with this type, [] without rosapi."""
         return [] if self.graph is None else sorted(n for n, kind in self.graph.topics.items() if kind == msg_type)

@@ -14,7 +14,6 @@ from quartet_robot_link import (
     STATIC_TRANSFORMS,
     Message,
     QoS,
-    RobotLinkError,
     Subscription,
     joint_values,
     stamp_of,
@@ -78,20 +77,21 @@ def watched_topics() -> list[Watched]:
     ]
 
 
-def optional_topics(exam: Examination) -> list[Watched]:
-    """Return the topics that a robot may lack without a word, where it has them."""
+async def optional_topics(exam: Examination) -> list[Watched]:
+    """Return the topics that a robot may lack without a word, where a node publishes them."""
     topics = exam.robot.file.topics
     found = [
         Watched("clock", "rosgraph_msgs/msg/Clock", "the simulation", 1.0),
         Watched("battery", "sensor_msgs/msg/BatteryState", "the battery's driver", 0.0),
     ]
-    return [each for each in found if exam.graph is not None and getattr(topics, each.name) in exam.graph.topics]
+    names = {each.name: getattr(topics, each.name) for each in found}
+    return [each for each in found if names[each.name] is not None and await exam.publishers_of(names[each.name])]
 
 
 async def check_topics(exam: Examination) -> None:
     """Watch all topics at the same time, for `watch_s` or, while one is silent, up to `patience_s`."""
     topics = exam.robot.file.topics
-    everything = [*watched_topics(), *optional_topics(exam)]
+    everything = [*watched_topics(), *await optional_topics(exam)]
     for watched in everything:
         watched.topic = getattr(topics, watched.name)
     present = [watched for watched in everything if _is_there(exam, watched)]
@@ -126,8 +126,8 @@ async def _check_merged(exam: Examination) -> None:
     """Warn if several nodes publish static transforms and none merges them: rosbridge then loses some of them."""
     topic = exam.robot.file.topics.tf_static
     merged = f"{topic}{MERGED_SUFFIX}"
-    broadcasters = await publishers_of(exam, topic)
-    if len(broadcasters) > 1 and not await publishers_of(exam, merged):
+    broadcasters = await exam.publishers_of(topic)
+    if len(broadcasters) > 1 and not await exam.publishers_of(merged):
         exam.warn(
             "topics",
             f"{len(broadcasters)} nodes publish {topic} ({', '.join(broadcasters)}), and rosbridge sends the frames of "
@@ -193,7 +193,14 @@ async def _judge(exam: Examination, watched: Watched, others: list[str]) -> None
             f"or set topics.{watched.name} in robot.yaml to what {watched.publisher} publishes",
         )
     elif not watched.arrivals:
-        who = ", ".join(await publishers_of(exam, watched.topic))
+        who = ", ".join(await exam.publishers_of(watched.topic))
+        if not who and watched.without:
+            exam.warn(
+                "topics",
+                f"no node publishes {watched.topic} (topics.{watched.name}); {watched.without}",
+                f"where the robot has one, start what publishes it ({watched.publisher})",
+            )
+            return
         exam.wrong(
             "topics",
             f"{watched.topic} (topics.{watched.name}) exists, but nothing came within {exam.patience_s:g} s",
@@ -248,12 +255,3 @@ async def _logged_types(exam: Examination, silent: list[Watched]) -> dict[str, l
     for subscription in (log, *again):
         subscription.close()
     return found
-
-
-async def publishers_of(exam: Examination, topic: str) -> list[str]:
-    """Return the nodes that publish a topic, [] if rosapi does not tell."""
-    try:
-        answer = await exam.robot.link.call_service("/rosapi/publishers", {"topic": topic}, timeout_s=exam.patience_s)
-    except RobotLinkError:
-        return []
-    return sorted(set(answer["publishers"]))
