@@ -57,8 +57,6 @@ class ModelServer:
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     takes_images: bool = False
-    bridge_back_at: float | None = 0.0
-    """When the robot's bridge is back, on the monotonic clock [s]; None: never."""
     keepalive: str = ""
     """What the server tells of its keepalives, if anything."""
     greetings: int = 0
@@ -230,6 +228,8 @@ class ToolHost:
     tokens: list[str] = field(default_factory=list)
     clients: list[tuple[str, int]] = field(default_factory=list)
     """Address of the client of each request: one per connection."""
+    bridge_back_at: float | None = 0.0
+    """When the robot's bridge is back, on the monotonic clock [s]; None: never."""
     keepalive: str = ""
     """What the server tells of its keepalives, if anything."""
 

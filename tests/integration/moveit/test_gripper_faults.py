@@ -21,7 +21,7 @@ class StuckGripper:
 
     def __init__(self, position: float, status: int, **values) -> None:
         self.position, self.status, self.values = position, status, values
-        self.effort = 0.1
+        self.effort: float | str | None = 0.1
 
     def __call__(self, operation):
         if operation["op"] == "send_action_goal":

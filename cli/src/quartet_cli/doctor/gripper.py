@@ -51,9 +51,8 @@ def _warn_of_effort(exam: Examination) -> None:
         "gripper",
         f"joint {joint} has no effort in {topics.joint_states} (missing, null or 0.0), and no node publishes "
         f"{topics.gripper_status}: only a stall of the fingers and the wrist camera tell whether something is held",
-        "add the effort state interface to the finger joint in the URDF's ros2_control tag, if the gripper has it; "
-        f"otherwise check that {exam.robot.file.actions.gripper} sets `stalled` when fingers close on an object "
-        "(GripperActionController: allow_stalling true)",
+        "add the joint's effort state interface to the URDF's ros2_control tag, if the gripper has one; or check "
+        f"that {exam.robot.file.actions.gripper} sets `stalled` when the fingers close on an object",
     )
 
 

@@ -1,7 +1,6 @@
 """Merge all static transforms into one latched message: `ros2 run quartet_bringup static_transforms`.
 
-rosbridge gives each client of a topic but the first only one latched message, and every publisher of /tf_static keeps a
-message of its own. Quartet's servers therefore also read the merged topic, which has one publisher.
+rosbridge gives each client of a topic but the first only one latched message, and /tf_static has several publishers.
 """
 
 import contextlib
@@ -12,24 +11,19 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from tf2_msgs.msg import TFMessage
 
-DEPTH = 100
-"""Publishers whose message is kept, as tf2_ros asks for."""
 MAX_FRAMES = 2000
 """Frames that are merged; a publisher that invents frames must not fill the memory."""
 
 
 class StaticTransforms(Node):
-    """Republishes the static transforms of all nodes in one message.
-
-    Parameter `topic`: where they are published (/tf_static); the merged ones are on the same name with `_merged`.
-    """
+    """Republishes what is latched on the topic in parameter `topic` (/tf_static) on the same name with `_merged`."""
 
     def __init__(self) -> None:
         super().__init__("static_transforms")
         topic = self.declare_parameter("topic", "/tf_static").value
         latched = {"durability": DurabilityPolicy.TRANSIENT_LOCAL}
         self._merged = self.create_publisher(TFMessage, f"{topic}_merged", QoSProfile(depth=1, **latched))
-        self.create_subscription(TFMessage, topic, self._take, QoSProfile(depth=DEPTH, **latched))
+        self.create_subscription(TFMessage, topic, self._take, QoSProfile(depth=100, **latched))
         self._transforms = {}
 
     def _take(self, message: TFMessage) -> None:
@@ -37,9 +31,7 @@ class StaticTransforms(Node):
             if transform.child_frame_id in self._transforms or len(self._transforms) < MAX_FRAMES:
                 self._transforms[transform.child_frame_id] = transform
             else:
-                self.get_logger().warning(
-                    f"more than {MAX_FRAMES} frames; '{transform.child_frame_id[:100]}' is left out"
-                )
+                self.get_logger().warning(f"more than {MAX_FRAMES} frames; one is left out", once=True)
         self._merged.publish(TFMessage(transforms=list(self._transforms.values())))
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from quartet_agent_runtime._approvals import ApprovalRequester
 
 T = TypeVar("T")
+R = TypeVar("R", bound="CallToolResult | InputRequiredResult")
 Call = Callable[[Progress], Awaitable[ToolOutcome]]
 """Makes a call with its arguments, and tells of its progress."""
 Surround = Callable[[dict[str, Any], Progress, Call], Awaitable[ToolOutcome]]
@@ -151,17 +152,17 @@ class Toolbox:
                 self._gone.discard(name)
                 return result
 
-    async def _over_bridge(
-        self, work: Callable[[], Awaitable["CallToolResult | InputRequiredResult"]], result: Any, limit_s: float
-    ) -> "CallToolResult | InputRequiredResult":
-        """Return the result of `work`, repeated while the robot's bridge is away, within this toolbox's wait for it."""
+    async def _over_bridge(self, name: str, tool: str, work: Callable[[], Awaitable[R]], limit_s: float) -> R:
+        """Return the result of `work`; if `tool` only reads, it is repeated while the robot's bridge is away."""
+        result = await self._patiently(name, work, limit_s)
+        if not _lost_bridge(result) or not any(s.reads for s in await self._servers[name].list() if s.name == tool):
+            return result
         end = time.monotonic() + min(limit_s, self._bridge_wait_s)
         while _lost_bridge(result) and time.monotonic() < end:
             await asyncio.sleep(BRIDGE_RETRY_S)
             result = await work()
-        if _lost_bridge(result):
-            # It is not waited for again by each of the calls that follow.
-            self._bridge_wait_s = 0.0
+        # A bridge that stays away is not waited for again by each of the calls that follow.
+        self._bridge_wait_s *= not _lost_bridge(result)
         return result
 
     async def call(
@@ -201,13 +202,9 @@ class Toolbox:
             )
         limit_s = timeout_s or self._timeout_s
         try:
-            result = await self._patiently(
-                server_name, lambda: server.call(tool, arguments, progress, limit_s), limit_s
+            result = await self._over_bridge(
+                server_name, tool, lambda: server.call(tool, arguments, progress, limit_s), limit_s
             )
-            if _lost_bridge(result) and any(one.reads for one in await server.list() if one.name == tool):
-                result = await self._over_bridge(
-                    lambda: server.call(tool, arguments, progress, limit_s), result, limit_s
-                )
             if result.result_type == "input_required" and self._approver is not None:
                 responses = await self._approver.responses(name, arguments, cast("InputRequiredResult", result))
                 result = await server.call(tool, arguments, progress, limit_s, responses)
@@ -230,7 +227,8 @@ class Toolbox:
 
 def _lost_bridge(result: "CallToolResult | InputRequiredResult") -> bool:
     content: Any = None if result.result_type == "input_required" else result.structured_content
-    return isinstance(content, dict) and content.get("error_code") == CommonCode.BRIDGE_UNAVAILABLE
+    fields = cast("dict[str, Any]", content) if isinstance(content, dict) else {}
+    return fields.get("error_code") == CommonCode.BRIDGE_UNAVAILABLE
 
 
 def _outcome(name: str, result: "CallToolResult") -> ToolOutcome:

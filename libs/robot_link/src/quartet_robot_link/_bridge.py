@@ -41,10 +41,7 @@ PROBE_SERVICE = "/rosbridge_websocket/get_parameters"
 """rosbridge's own node offers it, so that its executor has to serve the answer, and no other node such as rosapi."""
 SERVED = frozenset({"publish", "action_feedback", "action_result"})
 """Operations that rosbridge sends only while its executor runs; it refuses calls, and ends late ones, without it."""
-ZOMBIE = (
-    "a zombie bridge: it accepts connections, and its executor serves nothing; restart the rosbridge_websocket node, "
-    "and launch it with respawn"
-)
+ZOMBIE = "a zombie bridge: it accepts connections and serves nothing; restart the rosbridge_websocket node"
 TYPE_WAIT_S = 0.5
 """Wall time in which rosapi may tell the type of a topic that is silent."""
 BRIDGE_TIMEOUT = "Timeout exceeded while waiting for service response"
@@ -336,10 +333,7 @@ class BridgeLink:
     # --- connection --------------------------------------------------------------------------------------------
 
     async def _restore(self) -> None:
-        """Subscribe again and cancel orphaned goals on a fresh connection.
-
-        Raises BridgeUnavailableError for a bridge that was given up as a zombie and still is one.
-        """
+        """Subscribe again, cancel orphaned goals. Raises BridgeUnavailableError for a bridge that is still a zombie."""
         if self._was_zombie and not await self._executor_serves(self._probe_wait_s):
             raise BridgeUnavailableError(ZOMBIE)
         self._was_zombie = False

@@ -12,8 +12,9 @@ Message = dict[str, Any]
 
 def number(value: object) -> float | None:
     """Return a finite number of a message, None for anything else: rosbridge sends NaN and infinity as null."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if is_number else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,9 @@ SENSOR = QoS(reliability="best_effort", depth=5)
 LATCHED = QoS(durability="transient_local", depth=1)
 """For topics whose last message is kept for late subscribers."""
 STATIC_TRANSFORMS = QoS(durability="transient_local", depth=100)
-"""For /tf_static, on which each publisher keeps a message: a depth of 1 loses all but one or two of them, as tf2_ros
-says (geometry2, static_transform_broadcaster)."""
+"""For /tf_static, with tf2_ros' depth: each publisher keeps a message, and a depth of 1 loses most of them."""
 MERGED_SUFFIX = "_merged"
-"""Added to topics.tf_static: the topic on which quartet_bringup publishes all static transforms in one message.
-rosbridge gives each client of a topic but the first only one latched message (rosbridge_library, subscribers.py)."""
+"""Ends the topic with all static transforms: rosbridge gives each client but the first only one latched message."""
 
 
 class GoalStatus(IntEnum):

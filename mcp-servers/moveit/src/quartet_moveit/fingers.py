@@ -1,21 +1,14 @@
 """Grasp state: what the gripper holds, from width, effort, the driver's status and how the last command ended."""
 
 import contextlib
+import math
 import time
 from dataclasses import dataclass, replace
 from statistics import fmean
 
 from quartet_contracts.tools.moveit import GraspState, GripperResult
 from quartet_contracts.tools.results import CommonCode
-from quartet_robot_link import (
-    LATCHED,
-    SENSOR,
-    CallTimeoutError,
-    Message,
-    Robot,
-    Subscription,
-    joint_values,
-)
+from quartet_robot_link import LATCHED, SENSOR, CallTimeoutError, Message, Robot, Subscription, joint_values
 from quartet_tool_server import ToolError
 
 OPEN_SHARE = 0.9
@@ -41,21 +34,13 @@ class Reading:
     status: str | None
 
 
-@dataclass(frozen=True)
-class _Stop:
-    """Where the last command left the fingers."""
-
-    width_m: float
-    state: GraspState
-    """HOLDING: they stalled before they were closed as far as asked. EMPTY: nothing stopped them. UNKNOWN otherwise."""
-
-
 class Fingers:
     """The fingers of one robot. They remember how their last command ended, for drivers that publish no effort."""
 
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
-        self._stop: _Stop | None = None
+        self._stop: tuple[float, GraspState] | None = None
+        """Width [m] at which the last command left them, and the state that its end tells: HOLDING after a stall."""
 
     def forget(self) -> None:
         """Forget the last command, because the fingers are about to move."""
@@ -75,15 +60,15 @@ class Fingers:
             state = GraspState.EMPTY
         else:
             state = GraspState.UNKNOWN
-        self._stop = _Stop(reading.width_m, state)
+        self._stop = reading.width_m, state
         return judge(self._robot, reading, state)
 
     async def grasp(self) -> GripperResult:
         """Return what the gripper holds, once it has come to rest. Raises CallTimeoutError, BridgeUnavailableError."""
-        reading, stop = await read(self._robot), self._stop
-        slack = self._robot.file.gripper.holding_min_width_m
-        same = stop is not None and abs(stop.width_m - reading.width_m) <= slack
-        return judge(self._robot, reading, stop.state if stop is not None and same else GraspState.UNKNOWN)
+        reading = await read(self._robot)
+        width_m, state = self._stop or (math.inf, GraspState.UNKNOWN)
+        stays = abs(width_m - reading.width_m) <= self._robot.file.gripper.holding_min_width_m
+        return judge(self._robot, reading, state if stays else GraspState.UNKNOWN)
 
 
 async def read(robot: Robot) -> Reading:
@@ -173,12 +158,12 @@ def judge(robot: Robot, reading: Reading, stop: GraspState = GraspState.UNKNOWN)
     file = robot.file.gripper
     status, effort = reading.status or "", reading.effort_n
     attached = status.removeprefix("attached:").strip() if status.startswith("attached:") else None
+    if effort is None:
+        pressed, touches = stop is GraspState.HOLDING, stop is not GraspState.EMPTY and status != "open"
+    else:
+        pressed, touches = effort >= file.holding_min_effort_n, effort >= file.touching_effort_n
     if status:
         pressed = bool(attached) or status == "holding"
-    else:
-        pressed = stop is GraspState.HOLDING if effort is None else effort >= file.holding_min_effort_n
-    near = stop is not GraspState.EMPTY and status != "open"
-    touches = near if effort is None else effort >= file.touching_effort_n
     if reading.moving:
         state = GraspState.MOVING
     elif reading.width_m > file.holding_min_width_m and pressed:
@@ -188,16 +173,12 @@ def judge(robot: Robot, reading: Reading, stop: GraspState = GraspState.UNKNOWN)
     else:
         state = GraspState.EMPTY
     wide = f"something {reading.width_m * 1000:.0f} mm wide"
-    if effort is None:
-        unsure = (
-            f"the fingers are {reading.width_m * 1000:.0f} mm apart; joint '{file.joint}' has no effort and no command "
-            "of this server stalled there: only the wrist camera can tell whether they hold something"
-        )
-    else:
-        unsure = (
-            f"the fingers touch {wide} with {effort:.1f} N, less than the {file.holding_min_effort_n:g} N that hold it "
-            "for sure; close the fingers to hold it, open them to let go"
-        )
+    unsure = (
+        f"the fingers may hold {wide}: joint '{file.joint}' has no effort, and only the wrist camera can tell"
+        if effort is None
+        else f"the fingers touch {wide} with {effort:.1f} N, less than the {file.holding_min_effort_n:g} N that hold "
+        "it for sure; close the fingers to hold it, open them to let go"
+    )
     messages = {
         GraspState.HOLDING: f"{wide} is held",
         GraspState.EMPTY: "nothing is held",

@@ -121,7 +121,7 @@ class TaskFacts:
     failed_place: PlaceArguments | None = None
     """The last place, where it failed and nothing was picked since: it may have let go before it did."""
     found_at_end: str = ""
-    """Sentence on a thing that was measured at the end to lie where a failed place should have put it."""
+    """Sentence on a thing that was seen at the end where a failed place should have put it."""
     unverified_place: str = ""
     """Object that a place of unknown outcome let go: the next place sees whether it lies where it should."""
     pick_failed: str = ""
@@ -407,15 +407,11 @@ class TaskFacts:
 
     def describe_release(self) -> str:
         """Return a sentence on a last place whose outcome was not known when it ended, '' if there is none."""
-        if self.found_at_end:
-            return self.found_at_end
         place = self.failed_place
         if place is None or not self.release_uncertain:
-            return ""
-        return (
-            f"Whether the {place.object_name} was put down at '{place.target_location}' is not known: the robot could "
-            "not be asked, or does not see it. Look there before you repeat the task."
-        )
+            return self.found_at_end
+        what = f"the {place.object_name} was put down at '{place.target_location}'"
+        return f"Whether {what} is not known. Look there before you repeat the task."
 
     def describe_held(self) -> str:
         """Return a sentence on what the robot holds at the end, '' when it holds nothing."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -33,8 +32,6 @@ log = logging.getLogger(__name__)
 
 SERVICE_TIMEOUT_S = 5.0
 ACTION_SERVER_WAIT_S = 1.0
-UNREGISTER_S = 10.0
-"""unregister_timeout: time for which a subscription outlives its last client."""
 DEPTH = 10
 """Depth of a subscription without qos."""
 NODE = "/rosbridge_websocket"
@@ -109,20 +106,8 @@ class Bridge:
         self.poisoned: set[str] = set()
         self.seen_actions: set[str] = set()
         self._unheard: set[Callable[[], object]] = set()
-        self._readers: dict[str, tuple[int, float]] = {}
-        """Clients that subscribe to a topic, and when the last one left [s, event loop], by the name they gave it."""
         faults.when_ended(self._drop_unheard)
         graph.serve(f"{NODE}/get_parameters", "rcl_interfaces/GetParameters", NODE, _no_parameters)
-
-    def is_first(self, topic: str) -> bool:
-        """Count a client that subscribes; return whether rosbridge makes a new subscription for it."""
-        count, left_at = self._readers.get(topic, (0, -math.inf))
-        self._readers[topic] = count + 1, left_at
-        return count == 0 and asyncio.get_running_loop().time() - left_at > UNREGISTER_S
-
-    def note_left(self, topic: str) -> None:
-        """Count a client that does not subscribe any more."""
-        self._readers[topic] = self._readers[topic][0] - 1, asyncio.get_running_loop().time()
 
     def note_opened(self, drop: Callable[[], object]) -> None:
         """Take note of a new connection, which `drop` ends."""
@@ -145,7 +130,7 @@ class Bridge:
 
 
 async def _no_parameters(request: Message) -> Message:
-    """Answer GetParameters of the bridge's own node, whose parameters are not simulated: each is not set."""
+    """Answer GetParameters of the bridge's own node: none is set."""
     return {"values": [{} for _ in request["names"]]}
 
 
@@ -169,7 +154,6 @@ class Connection:
         self._closed = True
         for topic, (key, subscription) in self._subscriptions.items():
             subscription.close()
-            self._bridge.note_left(topic)
             self._graph.unlisten(resolve(topic), NODE, key)
         for topic in self._advertised:
             self._graph.unadvertise(topic, NODE)
@@ -278,15 +262,16 @@ class Connection:
         subscription = Subscription(self._outbox)
         subscription.add(sid, request)
         receiver = self._receiver(topic, subscription)
-        # Only the first client has a subscription of its own; each later one gets a temporary one beside it, which
-        # ends with its first message (rosbridge_library, internal/subscribers.py).
-        latched = (profile.depth if profile is not None else DEPTH) if self._bridge.is_first(topic) else 1
+        # Each client but the first gets a temporary subscription, which ends with its first message
+        # (rosbridge_library, internal/subscribers.py).
+        first = known is None or NODE not in known.subscribers
+        latched = (profile.depth if profile is not None else DEPTH) if first else 1
         key = self._graph.listen(name, type_name, NODE, receiver, latest=latched if durability != "volatile" else 0)
         self._subscriptions[topic] = (key, subscription)
 
     def _receiver(self, spelled: str, subscription: Subscription) -> Callable[[Published], None]:
         def receive(published: Published) -> None:
-            if self._bridge.faults.strikes("zombie") or self._bridge.faults.strikes("dead_executor"):
+            if any(map(self._bridge.faults.strikes, ("zombie", "dead_executor"))):
                 return
             if published.topic == CLOCK and self._bridge.faults.strikes("no_clock"):
                 return
@@ -303,7 +288,6 @@ class Connection:
             key, subscription = self._subscriptions[topic]
             if subscription.remove(frame.get("id")):
                 del self._subscriptions[topic]
-                self._bridge.note_left(topic)
                 self._graph.unlisten(resolve(topic), NODE, key)
 
     # --- services -----------------------------------------------------------------------------------
