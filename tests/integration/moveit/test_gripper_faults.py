@@ -42,14 +42,18 @@ async def moveit(peer, open_server, robot_file):
     await robot.close()
 
 
-@pytest.mark.parametrize("effort", [None, 0.0, "missing"])
+STALLED = {"stalled": True, "reached_goal": False}
+
+
 @pytest.mark.parametrize(
-    ("flags", "state"),
+    ("effort", "flags", "state"),
     [
-        ({"stalled": True, "reached_goal": False}, "HOLDING"),
-        ({"stalled": False, "reached_goal": False}, "UNKNOWN"),
-        ({"stalled": None, "reached_goal": None}, "UNKNOWN"),
-        ({"stalled": True, "reached_goal": True}, "UNKNOWN"),
+        (None, STALLED, "HOLDING"),
+        (0.0, STALLED, "HOLDING"),
+        ("missing", STALLED, "HOLDING"),
+        (None, {"stalled": False, "reached_goal": False}, "UNKNOWN"),
+        (None, {"stalled": None, "reached_goal": None}, "UNKNOWN"),
+        (None, {"stalled": True, "reached_goal": True}, "UNKNOWN"),
     ],
 )
 async def test_a_gripper_without_effort_is_judged_by_its_stall(moveit, peer, effort, flags, state):
