@@ -27,5 +27,10 @@ setup(
     maintainer_email="maintainers@quartet.invalid",
     description="The robot's side of Quartet: robot guard, rosbridge, camera compression, Nav2 and MoveIt 2.",
     license="Apache-2.0",
-    entry_points={"console_scripts": [f"robot_guard = {NAME}.guard.__main__:main"]},
+    entry_points={
+        "console_scripts": [
+            f"robot_guard = {NAME}.guard.__main__:main",
+            f"static_transforms = {NAME}.static_transforms:main",
+        ]
+    },
 )

@@ -5,6 +5,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -227,6 +228,8 @@ class ToolHost:
     tokens: list[str] = field(default_factory=list)
     clients: list[tuple[str, int]] = field(default_factory=list)
     """Address of the client of each request: one per connection."""
+    bridge_back_at: float | None = 0.0
+    """When the robot's bridge is back, on the monotonic clock [s]; None: never."""
     keepalive: str = ""
     """What the server tells of its keepalives, if anything."""
 
@@ -269,6 +272,22 @@ def build_server(host: ToolHost) -> FastMCP:
     async def refuses(code: str) -> Sum:
         """Refuses with a code."""
         return Sum(ok=False, error_code=code, message="not now")
+
+    async def over_bridge(name: str) -> Sum:
+        host.called.append(name)
+        if host.bridge_back_at is not None and time.monotonic() >= host.bridge_back_at:
+            return Sum()
+        return Sum(ok=False, error_code="BRIDGE_UNAVAILABLE", message="no connection to the robot's rosbridge")
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    async def read_over_bridge() -> Sum:
+        """Reads from the robot."""
+        return await over_bridge("read")
+
+    @server.tool
+    async def move_over_bridge() -> Sum:
+        """Moves the robot."""
+        return await over_bridge("move")
 
     @server.tool
     async def breaks() -> Sum:

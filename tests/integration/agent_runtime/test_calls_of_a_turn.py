@@ -288,6 +288,19 @@ async def test_read_does_not_settle_a_motion_that_timed_out(model, memory, make_
         assert (ending.cause, ending.uncertain) == (Cause.REPORTED, uncertain)
 
 
+async def test_report_after_a_lost_bridge_is_uncertain(model, make_loop, talk):
+    """The model stops as it is asked to; only a look can tell what the robot did last."""
+
+    async def lose(_arguments, _progress):
+        return failure("BRIDGE_UNAVAILABLE", "the connection was lost")
+
+    tools = LocalTools([LocalTool(ToolSpec(MOVE, "Moves.", SCHEMA), lose)])
+    unknown = {"success": False, "error_code": "UNKNOWN", "reason": "lost"}
+    model.script = [talk.calls(*move(1)), talk.calls(("report_pick_result", unknown))]
+    ending = await make_loop(tools).run("system", "user")
+    assert (ending.cause, ending.uncertain) == (Cause.REPORTED, True)
+
+
 async def test_report_that_was_rejected_is_not_taken_in_a_replay(model, memory, make_loop, talk):
     """Its check may say something else by then: the plan that it is compared with has changed."""
     machine = Machine()

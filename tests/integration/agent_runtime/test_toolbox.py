@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import time
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -179,6 +180,27 @@ async def test_expected_failures_and_exceptions(host, progress):
     assert "nothing" in absent.message
     assert nowhere.error_code == "UNKNOWN_TOOL"
     assert "servers: arm" in nowhere.message
+
+
+async def test_a_call_that_only_reads_waits_for_a_bridge_that_restarts(host, progress):
+    """A motion is not repeated: what it did is not known."""
+    host.bridge_back_at = time.monotonic() + 1.2
+    async with Toolbox({"arm": host.url}, "g", [], PATIENCE_S, bridge_wait_s=PATIENCE_S) as tools:
+        moved = await tools.call("arm__move_over_bridge", {}, progress)
+        assert (moved.error_code, host.called) == ("BRIDGE_UNAVAILABLE", ["move"])
+        assert (await tools.call("arm__read_over_bridge", {}, progress)).ok
+        assert host.called.count("read") > 2
+        assert (await tools.call("arm__move_over_bridge", {}, progress)).ok
+
+
+async def test_a_bridge_that_stays_away_is_waited_for_once(host, progress):
+    host.bridge_back_at = None
+    async with Toolbox({"arm": host.url}, "g", [], PATIENCE_S, bridge_wait_s=0.7) as tools:
+        assert (await tools.call("arm__read_over_bridge", {}, progress)).error_code == "BRIDGE_UNAVAILABLE"
+        asked = len(host.called)
+        assert asked > 1
+        assert (await tools.call("arm__read_over_bridge", {}, progress)).error_code == "BRIDGE_UNAVAILABLE"
+        assert len(host.called) == asked + 1
 
 
 async def test_images_and_progress(host):

@@ -27,7 +27,7 @@ async def test_every_topic_comes(sim: Any, robot: Any) -> None:
 
 async def test_transforms_make_one_tree(robot: Any) -> None:
     moving = (await robot.once("/tf"))["transforms"]
-    fixed = (await robot.once("/tf_static"))["transforms"]
+    fixed = (await robot.once("/tf_static_merged"))["transforms"]
     parents = {item["child_frame_id"]: item["header"]["frame_id"] for item in [*moving, *fixed]}
     assert len(parents) == len(moving) + len(fixed)
     for frame in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
 import json
 from typing import Any
@@ -90,6 +91,21 @@ async def test_latched_topics_hand_over_their_last_message(robot: Any, qos: Any)
     for topic, key in (("/tf_static", "transforms"), ("/map", "info"), ("/robot_guard/state", "level")):
         await robot.send(op="subscribe", topic=topic, **options)
         assert key in await robot.message(topic)
+
+
+async def test_only_the_first_client_gets_the_latched_messages_of_all_publishers(sim: Any, connect: Any) -> None:
+    """Each later client has a subscription that ends with its first message (MultiSubscriber of rosbridge_library)."""
+    counts = []
+    async with contextlib.AsyncExitStack() as clients:
+        # A spelling that no other test uses: rosbridge keeps a subscription for a while after its last client.
+        for topic in ("tf_static", "tf_static", "tf_static_merged", "tf_static_merged"):
+            client = await clients.enter_async_context(connect(sim.url))
+            qos = {"durability": "transient_local", "depth": 100}
+            await client.send(op="subscribe", topic=topic, type="tf2_msgs/TFMessage", qos=qos)
+            await client.call("/rosapi/get_time")
+            counts.append([len(one["msg"]["transforms"]) for one in client.kept if one.get("topic") == topic])
+    whole = sum(counts[0])
+    assert counts == [[whole - 2, 1, 1], [1], [whole], [whole]]
 
 
 async def test_volatile_readers_get_no_latched_message(robot: Any) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from quartet_cli.doctor.examination import Examination
 from quartet_cli.main import main
 from quartet_robot_link import Robot, stamp_of
 from quartet_site import RobotFile, SiteFile
+from support.frame_relay import frame_relay, without_effort
 
 ROOT = Path(__file__).parents[3]
 STUDIO = ROOT / "deploy" / "sites" / "studio"
@@ -78,8 +80,9 @@ async def test_no_bridge(changed: Any, free_port: int) -> None:
     assert [finding.step for finding in report.findings] == ["bridge", "rosapi", *STEPS[2:]]
 
 
-async def test_a_zombie_bridge(changed: Any, sim: Any) -> None:
-    sim.faults("zombie")
+@pytest.mark.parametrize("fault", ["zombie", "dead_executor"])
+async def test_a_zombie_bridge(changed: Any, sim: Any, fault: str) -> None:
+    sim.faults(fault)
     found = only(await examine(changed(), patience_s=1.0), "bridge")
     assert "zombie" in found.what
     assert "respawn" in found.remedy
@@ -147,6 +150,31 @@ async def test_what_a_robot_can_do_without_is_a_warning(changed: Any) -> None:
     told = [finding for finding in report.findings if finding.step == "topics" and "/word" in finding.what]
     assert [finding.verdict for finding in told] == [Verdict.WARNING]
     assert "set topics.gripper_status in robot.yaml to one of this type: /gripper/status" in told[0].remedy
+
+
+async def test_static_transforms_that_no_node_merges(changed: Any, sim: Any) -> None:
+    """As with rosbridge alone: this client, which is not the first, gets the message of one of three publishers."""
+
+    def without_merged(operation: dict[str, Any]) -> dict[str, Any] | None:
+        if operation.get("values") == {"publishers": ["/static_transforms"]}:
+            return operation | {"values": {"publishers": []}}
+        return None if operation.get("topic") == "/tf_static_merged" else operation
+
+    async with frame_relay(sim.url, without_merged) as url:
+        first = await Robot.open(changed(url=url), wait_s=60)
+        try:
+            await first.transform("odom", "base_footprint", timeout_s=60)
+            report = await examine(changed(url=url))
+        finally:
+            await first.close()
+    [found] = [one for one in report.findings if "merges them" in one.what]
+    assert found.verdict is Verdict.WARNING
+    assert "/robot_state_publisher" in found.what
+    assert "static_transforms" in found.remedy
+    assert "front_camera_color_optical_frame" in " ".join(one.what for one in report.wrong if one.step == "frames")
+    merged = await examine(changed())
+    assert merged.healthy, merged.wrong
+    assert not [one for one in merged.findings if "merges them" in one.what]
 
 
 async def test_a_missing_frame(changed: Any) -> None:
@@ -247,6 +275,43 @@ async def test_types_of_services_and_of_every_other_topic(changed: Any) -> None:
         subject = f"service {name}" if field.startswith("services") else name
         assert f"{subject} {verb} {kind}, {field} needs {needed[field]}" in told, (field, told)
     assert all(f"set {field}" in " ".join(finding.remedy for finding in report.wrong) for field in names)
+
+
+async def test_a_gripper_whose_effort_is_not_measured(changed: Any, sim: Any) -> None:
+    async with frame_relay(sim.url, without_effort) as url:
+        report = await examine(changed({"topics.gripper_status": "/none"}, url))
+    assert report.healthy, report.wrong
+    [found] = [each for each in report.findings if "effort in /joint_states" in each.what]
+    assert found.verdict is Verdict.WARNING
+    assert "robotiq_140_finger_joint" in found.what
+    assert "/none" in found.what
+    assert "stalled" in found.remedy
+    # The driver's word is enough, and so is an effort.
+    async with frame_relay(sim.url, without_effort) as url:
+        report = await examine(changed(url=url))
+    assert not [each for each in report.findings if "effort in /joint_states" in each.what]
+
+
+async def test_a_robot_in_wall_time_has_its_clock_compared(changed: Any, sim: Any) -> None:
+    """Quartet's own subscriptions bring /clock, the battery's topic and others into a graph where no node publishes."""
+    ahead_s, silent = 100.0, {"/clock", "/battery_state", "/gripper/status"}
+
+    def in_wall_time(operation: dict[str, Any]) -> dict[str, Any] | None:
+        values = operation.get("values")
+        if operation["op"] == "service_response" and isinstance(values, dict):
+            if "time" in values:
+                values["time"] = {"sec": int(time.time() + ahead_s), "nanosec": 0}
+            if "publishers" in values and not {"/robot_state_publisher"} & set(values["publishers"]):
+                values["publishers"] = []
+        return None if operation.get("topic") in silent else operation
+
+    async with frame_relay(sim.url, in_wall_time) as url:
+        report = await examine(changed(url=url), patience_s=1.0)
+    whats = [finding.what for finding in report.findings]
+    assert [what for what in whats if "the robot's clock is 9" in what or "the robot's clock is 100" in what], whats
+    assert not [what for what in whats if what.startswith(("/clock", "/battery_state", "the gripper sends no status"))]
+    [status] = [finding for finding in report.findings if "no node publishes /gripper/status" in finding.what]
+    assert status.verdict is Verdict.WARNING
 
 
 async def test_links_of_the_gripper(changed: Any) -> None:

@@ -131,7 +131,7 @@ const topics = async (ros, other) => {
 };
 
 const latched = async (ros, other) => {
-  const fixed = await first(ros, "/tf_static", "tf2_msgs/TFMessage");
+  const fixed = await first(ros, "/tf_static_merged", "tf2_msgs/TFMessage");
   const writer = new Topic({ ros: other, name: `${CHAT}/latched`, messageType: "std_msgs/String", latch: true });
   writer.publish({ data: "kept" });
   await settle(other);

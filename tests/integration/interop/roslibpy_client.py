@@ -117,7 +117,7 @@ def topics(ros: Ros, other: Ros) -> dict[str, Any]:
 
 
 def latched(ros: Ros, other: Ros) -> dict[str, Any]:
-    static = first(ros, "/tf_static", "tf2_msgs/TFMessage")
+    static = first(ros, "/tf_static_merged", "tf2_msgs/TFMessage")
     writer = roslibpy.Topic(other, f"{CHAT}/latched", "std_msgs/String", latch=True)
     writer.publish(roslibpy.Message({"data": "kept"}))
     settle(other)

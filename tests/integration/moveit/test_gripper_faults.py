@@ -8,9 +8,11 @@ import quartet_moveit
 from quartet_robot_link import Robot
 
 
-def states(position: float, effort: float = 0.0):
+def states(position: float, effort: float | str | None = 0.0):
     """A /joint_states message as the bridge publishes it."""
     message = {"name": ["robotiq_140_finger_joint"], "position": [position], "velocity": [0.0], "effort": [effort]}
+    if effort == "missing":
+        message["effort"] = []
     return {"op": "publish", "topic": "/joint_states", "msg": message}
 
 
@@ -19,13 +21,14 @@ class StuckGripper:
 
     def __init__(self, position: float, status: int, **values) -> None:
         self.position, self.status, self.values = position, status, values
+        self.effort: float | str | None = 0.1
 
     def __call__(self, operation):
         if operation["op"] == "send_action_goal":
             end = {"op": "action_result", "id": operation["id"], "status": self.status, "result": True}
             return [end | {"action": operation["action"], "values": {"stalled": False} | self.values}]
         if operation["op"] == "subscribe" and operation["topic"] == "/joint_states":
-            return [states(self.position)]
+            return [states(self.position, self.effort)] * 8
         return None
 
 
@@ -37,6 +40,42 @@ async def moveit(peer, open_server, robot_file):
     await hands.call("list_planning_groups")
     yield hands
     await robot.close()
+
+
+STALLED = {"stalled": True, "reached_goal": False}
+
+
+@pytest.mark.parametrize(
+    ("effort", "flags", "state"),
+    [
+        (None, STALLED, "HOLDING"),
+        (0.0, STALLED, "HOLDING"),
+        ("missing", STALLED, "HOLDING"),
+        (None, {"stalled": False, "reached_goal": False}, "UNKNOWN"),
+        (None, {"stalled": None, "reached_goal": None}, "UNKNOWN"),
+        (None, {"stalled": True, "reached_goal": True}, "UNKNOWN"),
+    ],
+)
+async def test_a_gripper_without_effort_is_judged_by_its_stall(moveit, peer, effort, flags, state):
+    peer.answer = StuckGripper(0.35, 4, **flags)
+    peer.answer.effort = effort
+    closed = await moveit.call("close_gripper")
+    assert (closed["ok"], closed["state"], closed.get("effort_n")) == (True, state, None)
+    read = await moveit.call("get_grasp_state")
+    assert (read["state"], read["width_m"]) == (state, pytest.approx(0.07, abs=1e-3))
+    # Fingers that are elsewhere now tell nothing by how they stopped.
+    peer.answer.position = 0.2
+    assert (await moveit.call("get_grasp_state"))["state"] == "UNKNOWN"
+    peer.answer.position = 0.69
+    assert (await moveit.call("get_grasp_state"))["state"] == "EMPTY"
+
+
+async def test_fingers_without_effort_that_came_as_far_as_asked_are_empty(moveit, peer):
+    peer.answer = StuckGripper(0.35, 4, reached_goal=True)
+    peer.answer.effort = None
+    assert (await moveit.call("get_grasp_state"))["state"] == "UNKNOWN"
+    assert (await moveit.call("open_gripper", position=0.35))["state"] == "EMPTY"
+    assert (await moveit.call("get_grasp_state"))["state"] == "EMPTY"
 
 
 async def test_an_aborted_gripper_goal(moveit, peer):

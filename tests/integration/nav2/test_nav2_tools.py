@@ -9,7 +9,7 @@ import pytest
 
 import quartet_nav2
 from quartet_nav2 import approach
-from quartet_robot_link import Robot, TransformUnavailableError
+from quartet_robot_link import CallTimeoutError, Robot, TransformUnavailableError
 
 
 @pytest.fixture
@@ -355,6 +355,30 @@ async def test_a_base_that_rolls_on_after_the_cancel_is_a_failure(open_server, p
         message = await nav2.refused("cancel_navigation", "TIMEOUT")
         assert "still moves" in message
         assert "stop button" in message
+    finally:
+        await robot.close()
+
+
+async def test_odometry_without_speeds_tells_no_standstill_and_the_cancel_counts(open_server, peer, robot_file):
+    """rosbridge sends NaN as null."""
+    nothing = dict.fromkeys("xyz")
+    odometry = {"op": "publish", "topic": "/odom", "msg": {"twist": {"twist": {"linear": nothing, "angular": nothing}}}}
+    canceled = {"op": "service_response", "values": {"goals_canceling": []}, "result": True}
+
+    def answer(operation):
+        if operation["op"] == "call_service":
+            return [canceled | {"id": operation["id"]}]
+        return [odometry] if operation.get("topic") == "/odom" and operation["op"] == "subscribe" else None
+
+    peer.answer = answer
+    robot = await Robot.open(robot_file, url=peer.url, wait_s=60)
+    robot.wait_standstill = functools.partial(robot.wait_standstill, timeout_s=0.0)
+    try:
+        with pytest.raises(CallTimeoutError, match="speeds on /odom are no numbers"):
+            await robot.wait_standstill()
+        nav2 = await open_server(quartet_nav2, over=robot)
+        result = await nav2.call("cancel_navigation")
+        assert (result["ok"], result.get("standstill")) == (True, None)
     finally:
         await robot.close()
 

@@ -111,6 +111,22 @@ async def test_a_job_that_the_world_confirms_succeeds(start, with_cameras, model
     assert status.state is State.SUCCEEDED, status.report
 
 
+@pytest.mark.parametrize(("in_hand", "success"), [(CAN, True), ("", False)])
+async def test_a_pick_without_effort_is_confirmed_by_the_wrist_camera(
+    start, with_cameras, model, agents, world, do, in_hand, success
+):
+    """The fingers are half open, and their driver measures no effort."""
+    world.read = lambda: "UNKNOWN" if world.grasp == "HOLDING" else world.grasp
+    world.in_hand = in_hand
+    agents.start()
+    model.say(do.approach(), do.pick(), do.report(False))
+    async with start(servers=with_cameras) as client:
+        events = await client.events(await client.submit())
+    assert results(events, "pick")[0] == (success, State.SUCCEEDED if success else State.UNCERTAIN)
+    grasps = [e.event.grasp for e in events if e.event.kind == "skill_settled"]
+    assert grasps == ([] if success else ["UNKNOWN"])
+
+
 @pytest.mark.parametrize(("missed", "state"), [(LOOKS - 1, State.SUCCEEDED), (LOOKS, State.FAILED)])
 async def test_a_target_that_a_picture_does_not_show_is_looked_for_in_the_next(
     start, with_cameras, model, agents, world, do, missed, state

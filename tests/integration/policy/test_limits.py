@@ -356,13 +356,13 @@ async def test_the_arm_does_not_start_while_the_base_drives(serve, realtime, rob
 
 async def test_who_carries_does_not_let_go(serve, robot, monkeypatch, sent):
     """What the fingers hold is measured; only the reading is scripted here."""
-    from quartet_moveit import gripper
-    from quartet_moveit.gripper import Reading
+    from quartet_moveit import fingers as measured
+    from quartet_moveit.fingers import Reading
 
     async def held(_):
         return Reading(width_m=0.06, effort_n=40.0, moving=False, status=None)
 
-    monkeypatch.setattr(gripper, "read", held)
+    monkeypatch.setattr(measured, "read", held)
     for agent in ("approach", "pick"):
         moveit = await serve(quartet_moveit, agent=agent)
         message = await moveit.refused("open_gripper", "WRONG_PHASE")
@@ -399,9 +399,10 @@ async def test_who_carries_does_not_let_go(serve, robot, monkeypatch, sent):
 )
 async def test_who_carries_may_let_go_where_the_fingers_closed(serve, robot, monkeypatch, since, code):
     """What was picked by mistake goes back to where it was. Width and place of the fingers are scripted."""
+    from quartet_moveit import fingers as measured
     from quartet_moveit import gripper
     from quartet_moveit.arm import pose_in
-    from quartet_moveit.gripper import Reading
+    from quartet_moveit.fingers import Reading
 
     fingers, hand = {"width_m": 0.0}, {"raised_m": 0.0, "turned_rad": 0.0}
 
@@ -433,7 +434,7 @@ async def test_who_carries_may_let_go_where_the_fingers_closed(serve, robot, mon
         return since.get("rests", True)
 
     monkeypatch.setattr(robot, "start_motion", lambda _action, _kind, goal, **_: Moved(goal))
-    monkeypatch.setattr(gripper, "read", read)
+    monkeypatch.setattr(measured, "read", read)
     monkeypatch.setattr(gripper, "pose_in", shifted)
     moveit = await serve(quartet_moveit, agent="pick")
     assert (await moveit.call("close_gripper"))["state"] == "HOLDING"

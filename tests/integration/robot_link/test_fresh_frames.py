@@ -163,6 +163,10 @@ def png(width, height):
         ("depth", {"encoding": "64FC1"}, "64FC1"),
         ("depth", {"data": 7}, "cannot be read"),
         ("info", {"k": [0] * 9}, "calibration"),
+        ("info", {"k": None}, "calibration"),
+        ("info", {"k": [None] * 9}, "calibration"),
+        ("info", {"k": [600, 0, None, 0, 600, 240, 0, 0, 1]}, "calibration"),
+        ("info", {"k": [600, 0, 320, 0, 0, 240, 0, 0, 1]}, "calibration"),
         ("info", {"width": "wide"}, "cannot be read"),
     ],
 )

@@ -25,7 +25,8 @@ from quartet_robot_link import (
 )
 from quartet_robot_link._connection import MAX_FRAME_BYTES
 
-QUICK = {"call_timeout_s": 10.0, "connect_wait_s": 0.3, "probe_every_s": 60.0, "backoff_s": (0.02, 0.05)}
+QUICK = {"call_timeout_s": 10.0, "connect_wait_s": 0.3, "probe_every_s": 60.0, "probe_wait_s": 0.5}
+QUICK |= {"backoff_s": (0.02, 0.05)}
 
 
 @pytest.fixture
@@ -259,9 +260,40 @@ async def test_a_quiet_bridge_is_kept_though_rosapi_is_dead(peer, until):
         await link.close()
 
 
-async def test_any_frame_proves_that_the_bridge_lives(link, peer):
-    peer.answer = lambda operation: [json.dumps({"op": "status", "level": "info", "msg": "busy"})]
-    assert await link.probe(timeout_s=0.5)
+LATE = "Timeout exceeded while waiting for service response"
+CLOCK = {"op": "publish", "topic": "/clock", "msg": {"clock": {"sec": 1, "nanosec": 0}}}
+
+
+@pytest.mark.parametrize(
+    ("served", "alive"), [(CLOCK, True), ({"op": "status", "level": "info", "msg": "busy"}, False), (None, False)]
+)
+async def test_only_what_its_executor_serves_proves_that_the_bridge_lives(link, peer, served, alive):
+    peer.answer = lambda operation: [served] if served else None
+    assert await link.probe(timeout_s=0.5) is alive
+
+
+async def test_a_bridge_that_serves_topics_is_asked_by_pings_alone(link, peer, until):
+    """rosbridge logs an error for every call of a service that is not there."""
+    peer.answer = lambda operation: [CLOCK] if operation["op"] == "subscribe" else None
+    clock = RosClock(link, "/clock")
+    await until(lambda: clock.simulated)
+    assert await link.probe(timeout_s=20)
+    assert not [one for one in peer.received if one["op"] == "call_service"]
+    clock.close()
+
+
+async def test_a_bridge_whose_executor_has_died_is_no_connection(peer, until):
+    """It still refuses calls and ends late ones, so that errors would blame the robot's drivers."""
+    peer.answer = service_failure(LATE)
+    link = await BridgeLink.open(peer.url, wait_s=10, **QUICK | {"probe_every_s": 0.1})
+    try:
+        await until(lambda: link.reconnects >= 2 and not link.connected)
+        with pytest.raises(BridgeUnavailableError, match="a zombie bridge: it accepts connections"):
+            await link.call_service("/clear_octomap")
+        peer.answer = service_failure("Service /rosbridge_websocket/get_parameters does not exist")
+        assert await link.wait_connected(20)
+    finally:
+        await link.close()
 
 
 async def test_nothing_is_cut_while_a_goal_runs(peer, until):
@@ -306,8 +338,8 @@ async def test_an_action_server_that_dies_in_mid_goal_ends_the_motion(link, peer
     clock.close()
 
 
-async def test_any_answer_proves_that_the_robot_lives(link, peer):
-    peer.answer = service_failure("Service /quartet_link/probe does not exist")
+async def test_a_bridge_of_another_name_is_taken_at_its_word(link, peer):
+    peer.answer = service_failure("Service /rosbridge_websocket/get_parameters does not exist")
     assert await link.probe()
     await peer.stop()
     assert not await link.probe()

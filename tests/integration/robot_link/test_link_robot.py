@@ -20,6 +20,7 @@ from quartet_robot_link import (
     TransformUnavailableError,
     duration,
 )
+from quartet_robot_link.camera import capture
 
 SPIN = ("/spin", "nav2_msgs/action/Spin")
 
@@ -131,6 +132,24 @@ async def test_a_silent_bridge_fails_the_probe(sim, robot):
     assert await robot.link.probe()
 
 
+async def test_a_bridge_whose_executor_has_died_is_named_and_left(sim, robot_file, until):
+    link = await BridgeLink.open(sim.url, wait_s=10, probe_every_s=0.2, probe_wait_s=0.5)
+    try:
+        assert await link.probe()
+        sim.faults("dead_executor")
+        await until(lambda: not link.connected and link.reconnects > 1)
+        with pytest.raises(BridgeUnavailableError, match="a zombie bridge"):
+            await link.call_service("/clear_octomap")
+        # The camera's driver is not to blame.
+        with pytest.raises(BridgeUnavailableError):
+            await capture(link, robot_file.cameras.front, timeout_s=0.2)
+        sim.faults()
+        assert await link.wait_connected(60)
+        assert (await capture(link, robot_file.cameras.front, timeout_s=60)).colour.size
+    finally:
+        await link.close()
+
+
 async def test_a_motion_over_its_ros_time_is_canceled(realtime, robot):
     motion = robot.start_motion("/drive_on_heading", "nav2_msgs/action/DriveOnHeading", drive(1.0, 0.1), limit_s=0.5)
     with pytest.raises(CallTimeoutError, match="canceled and has ended"):
@@ -195,8 +214,8 @@ async def test_a_quiet_simulation_with_a_silent_rosapi_keeps_the_link(sim, until
     link = await BridgeLink.open(sim.url, wait_s=10, probe_every_s=0.2)
     answers, ask = [], link.probe
 
-    async def probe():
-        answers.append(await ask())
+    async def probe(timeout_s):
+        answers.append(await ask(timeout_s))
         return answers[-1]
 
     monkeypatch.setattr(link, "probe", probe)

@@ -76,7 +76,7 @@ def no_wait_for_unknown_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     lookup = TransformBuffer.lookup
 
     async def hurried(self: TransformBuffer, target: str, source: str, **more: Any) -> Any:
-        known = set(self._frames())
+        known = set(self.frames())
         if {"map", "base_footprint"} <= known and not {target, source} <= known:
             more["timeout_s"] = 0.01
         return await lookup(self, target, source, **more)

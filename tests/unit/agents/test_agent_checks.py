@@ -230,14 +230,27 @@ class Hand(RequestContext):
 
     width = 0.0
     seen = True
+    state = "HOLDING"
+    effort_n: float | None = 20.0
 
     async def outcome(self, tool: str, **given: Any) -> ToolOutcome:
         if tool == "moveit__get_grasp_state":
-            return ToolOutcome({"ok": True, "state": "HOLDING", "width_m": self.width, "effort_n": 20.0})
+            return ToolOutcome({"ok": True, "state": self.state, "width_m": self.width, "effort_n": self.effort_n})
         assert tool == "perception__detect_objects"
         one = {"label": "red coke can", "score": 0.9, "box_xyxy": [0, 0, 1, 1], "camera": "arm", "in_gripper": True}
         shown = self.seen and given["camera"] == "arm"
         return ToolOutcome({"ok": True, "detections": [one] if shown else []})
+
+
+@pytest.mark.parametrize(("seen", "code"), [(True, "NONE"), (False, "PICK_ATTACH_TIMEOUT")])
+@pytest.mark.parametrize(("effort_n", "told"), [(None, False), (1.0, True)])
+async def test_the_wrist_camera_tells_what_fingers_without_effort_hold(seen, code, effort_n, told):
+    can = next(thing for thing in HOME.objects if thing.name == "red coke can")
+    request = fingers().request
+    check = Hand(request, ROBOT, HOME, None, None, WorkClock.of(request))
+    check.width, check.seen, check.state, check.effort_n = can.appearance.size_m[0], seen, "UNKNOWN", effort_n
+    settled = await verify(check, PickReport(success=True, error_code="NONE", reason="held"))
+    assert settled.error_code == ("PICK_ATTACH_TIMEOUT" if told else code), settled.reason
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 import pytest
 from pydantic import ValidationError
 
+from quartet_contracts.tools.moveit import GraspState
 from quartet_moveit.codes import ADVICE, NAMES, name_of, tool_code
-from quartet_moveit.gripper import Reading, judge
+from quartet_moveit.fingers import Reading, judge
 from quartet_moveit.target import Target
 from quartet_site import load_robot
 
@@ -39,6 +40,28 @@ def test_holding_takes_width_and_force(width, effort, status, state):
     result = judge(ROBOT, Reading(width, effort, moving=False, status=status))
     assert result.state == state
     assert result.attached_object == ("red coke can" if status and "attached" in status else None)
+
+
+@pytest.mark.parametrize(
+    ("width", "stop", "status", "state"),
+    [
+        (0.066, "HOLDING", None, "HOLDING"),  # stalled
+        (0.138, "HOLDING", None, "HOLDING"),  # on something nearly as wide as the gripper
+        (0.066, "EMPTY", None, "EMPTY"),  # came where they were sent
+        (0.066, "UNKNOWN", None, "UNKNOWN"),
+        (0.004, "UNKNOWN", None, "EMPTY"),
+        (0.004, "HOLDING", None, "EMPTY"),
+        (0.140, "UNKNOWN", None, "EMPTY"),
+        (0.066, "UNKNOWN", "holding", "HOLDING"),
+        (0.066, "UNKNOWN", "open", "EMPTY"),
+        (0.066, "HOLDING", "empty", "EMPTY"),
+        (0.066, "EMPTY", "attached:red cup", "HOLDING"),
+    ],
+)
+def test_fingers_without_effort_are_judged_by_width_and_stall(width, stop, status, state):
+    result = judge(ROBOT, Reading(width, None, moving=False, status=status), GraspState(stop))
+    assert (result.state, result.effort_n) == (state, None)
+    assert ("wrist camera" in result.message) == (state == "UNKNOWN")
 
 
 def test_moving_fingers_hold_nothing_yet():

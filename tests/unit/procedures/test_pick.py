@@ -107,6 +107,15 @@ def test_gripper_that_settles_is_read_again(run_pick, robot, state):
     assert run_pick().turns[:3] == [FIND, ["get_grasp_state"], ["get_grasp_state"]]
 
 
+def test_fingers_of_which_only_the_camera_can_tell_are_lifted_and_checked(run_pick, robot):
+    """Opened, they would let go what they hold; the agent's code looks at the end."""
+    robot.say("close_gripper", {"state": "UNKNOWN", "effort_n": None})
+    robot.say("get_grasp_state", *states("EMPTY", *["UNKNOWN"] * 5))
+    played = run_pick()
+    assert played.report["success"]
+    assert len(robot.made("open_gripper")) == 1
+
+
 @pytest.mark.parametrize("state", ["MOVING", "UNKNOWN"])
 def test_gripper_in_an_unknown_state_moves_nothing(run_pick, robot, state):
     robot.say("get_grasp_state", *states(*[state] * 3))

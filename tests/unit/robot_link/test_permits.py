@@ -64,7 +64,7 @@ def set_parameter(node: str, name: Any) -> dict[str, Any]:
         {"op": "cancel_action_goal", "action": "/follow_path", "id": "x"},
         call("/compute_ik"),
         call("/lamp/switch", data=True),
-        call("/quartet_link/probe"),
+        call("/rosbridge_websocket/get_parameters", names=[]),
         call("/follow_path/_action/cancel_goal"),
         call("/spin/_action/get_result", quartet_asks_for_the_type=True),
         call("/move_group/get_parameters", names=["x"]),

@@ -15,7 +15,12 @@ class QuietLink:
 
     connected = True
 
-    def subscribe(self, topic, msg_type, **_):
+    def __init__(self):
+        self.asked = {}
+
+    def subscribe(self, topic, msg_type, qos=None, **_):
+        self.asked[topic] = qos
+
         class Quiet:
             def close(self):
                 pass
@@ -44,6 +49,14 @@ def tf(parent, child, x=0.0, y=0.0, yaw=0.0, stamp=1.0):
             }
         ]
     }
+
+
+async def test_static_transforms_are_asked_for_with_the_depth_of_tf2_and_merged():
+    """Each publisher keeps a message; with a depth of 1 only one or two of three came (ros2/geometry2#183)."""
+    link = QuietLink()
+    TransformBuffer(link, RosClock(link, "/clock"), tf_static="/ada/tf_static").start()
+    for topic in ("/ada/tf_static", "/ada/tf_static_merged"):
+        assert (link.asked[topic].depth, link.asked[topic].durability) == (100, "transient_local")
 
 
 async def test_chain_up_and_down(buffer):

@@ -128,7 +128,7 @@ def test_a_robot_file_that_cannot_be_used_is_told(tmp_path: Path, text: str, com
 # --- rosbridge and cameras ------------------------------------------------------------------------
 def test_the_bridge_listens_where_robot_yaml_says_and_comes_back(ros: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("quartet_bringup.guard.requirements.installed_version", lambda: ("7.1.11", "a file"))
-    websocket, rosapi = ros.started(LAUNCH / "bridge.launch.py", robot_file=str(TEMPLATE))
+    websocket, rosapi, merger = ros.started(LAUNCH / "bridge.launch.py", robot_file=str(TEMPLATE))
     assert (websocket.package, websocket.executable, rosapi.package) == (
         "rosbridge_server",
         "rosbridge_websocket",
@@ -136,6 +136,8 @@ def test_the_bridge_listens_where_robot_yaml_says_and_comes_back(ros: Any, monke
     )
     assert websocket.respawn
     assert rosapi.respawn
+    assert (merger.package, merger.executable, merger.respawn) == ("quartet_bringup", "static_transforms", True)
+    assert merger.parameters == [{"topic": load_robot(TEMPLATE).topics.tf_static}]
     parameters = websocket.parameters[0]
     assert (parameters["address"], parameters["port"], parameters["max_message_size"]) == ("127.0.0.1", 9090, 10**7)
     assert not {"certfile", "keyfile", "authenticate"} & parameters.keys()

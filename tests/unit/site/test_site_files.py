@@ -290,6 +290,11 @@ def test_the_template_of_a_site_file_shows_every_kind_of_thing():
     assert any(thing.appearance.parts for thing in site.objects)
 
 
+def test_a_gripper_without_a_range_is_refused(write):
+    with pytest.raises(SiteFileError, match=r"gripper.closed_position: open_position and closed_position are both 0;"):
+        load_robot(write(ROBOT + "gripper: {open_position: 0.0, closed_position: 0.0}\n"))
+
+
 def test_a_force_beyond_the_grippers_is_refused(write):
     with pytest.raises(SiteFileError, match=r"gripper.effort: effort is 50; valid: at most max_effort_n \(40\)"):
         load_robot(write(ROBOT + "gripper: {max_effort_n: 40}\n"))

@@ -87,6 +87,8 @@ class Examination:
     """How far the robot's clock is ahead of this machine's, where ROS time is wall time."""
     with_velocity: set[str] = field(default_factory=set[str])
     """Joints that came with a velocity."""
+    with_effort: set[str] = field(default_factory=set[str])
+    """Joints that came with an effort other than 0.0, which drivers fill in where they measure none."""
 
     def ros_time(self) -> float:
         """ROS time on the robot [s]."""
@@ -124,6 +126,17 @@ class Examination:
         began = time.monotonic()
         response = await self.robot.link.call_service(service, args or {}, timeout_s=self.patience_s)
         return response, (time.monotonic() - began) * 1e3
+
+    async def publishers_of(self, topic: str) -> list[str]:
+        """Return the nodes that publish a topic, [] if rosapi does not tell.
+
+        A topic that is only read, as by the doctor itself and by Quartet's servers, is in the graph as well.
+        """
+        try:
+            answer, _ = await self.timed_call("/rosapi/publishers", {"topic": topic})
+        except RobotLinkError:
+            return []
+        return sorted(set(answer["publishers"]))
 
     def topics_of(self, msg_type: str) -> list[str]:
         """Return the robot's topics with this type, [] without rosapi."""

@@ -28,6 +28,7 @@ async def check_frames(exam: Examination) -> None:
         try:
             await exam.robot.transform(target, source, timeout_s=exam.patience_s)
         except TransformUnavailableError as error:
+            exam.frames |= set(exam.robot.transforms.frames())
             unknown = [
                 (field, frame)
                 for field, frame in ((target_field, target), (source_field, source))

@@ -12,11 +12,11 @@ async def check_gripper(exam: Examination) -> None:
     """Check the gripper's action server, joint and status."""
     if exam.graph is not None:
         await check_action(exam, "gripper", "gripper", "start the gripper's controller")
-    await _check_joint(exam)
-    await _check_status(exam)
+    has_status = await _check_status(exam)
+    await _check_joint(exam, has_status=has_status)
 
 
-async def _check_joint(exam: Examination) -> None:
+async def _check_joint(exam: Examination, *, has_status: bool) -> None:
     gripper, topic = exam.robot.file.gripper, exam.robot.file.topics.joint_states
     try:
         joints = await exam.robot.joint_positions([gripper.joint], timeout_s=exam.patience_s)
@@ -41,19 +41,34 @@ async def _check_joint(exam: Examination) -> None:
         )
     else:
         exam.ok("gripper", f"joint {gripper.joint} is at {position:.3f}, within {low:g} to {high:g}")
+        if gripper.joint not in exam.with_effort and not has_status:
+            _warn_of_effort(exam)
 
 
-async def _check_status(exam: Examination) -> None:
+def _warn_of_effort(exam: Examination) -> None:
+    topics, joint = exam.robot.file.topics, exam.robot.file.gripper.joint
+    exam.warn(
+        "gripper",
+        f"joint {joint} has no effort in {topics.joint_states} (missing, null or 0.0), and no node publishes "
+        f"{topics.gripper_status}: only a stall of the fingers and the wrist camera tell whether something is held",
+        "add the joint's effort state interface to the URDF's ros2_control tag, if the gripper has one; or check "
+        f"that {exam.robot.file.actions.gripper} sets `stalled` when the fingers close on an object",
+    )
+
+
+async def _check_status(exam: Examination) -> bool:
+    """Return whether the gripper's driver publishes a status."""
     topic = exam.robot.file.topics.gripper_status
-    if exam.graph is not None and exam.graph.topics.get(topic) != "std_msgs/msg/String":
+    kind = None if exam.graph is None else exam.graph.topics.get(topic)
+    if exam.graph is not None and (kind != "std_msgs/msg/String" or not await exam.publishers_of(topic)):
         # The check of the topics reports it.
-        return
+        return False
     try:
         async with exam.robot.link.subscribe(topic, "std_msgs/msg/String", qos=LATCHED, keep=1) as subscription:
             word = str((await subscription.next(exam.patience_s)).get("data", ""))
     except RobotLinkError as error:
         exam.wrong("gripper", f"the gripper sends no status: {error}", "read the log of its driver")
-        return
+        return False
     if word in WORDS or word.startswith("attached:"):
         exam.ok("gripper", f"status is '{word}'")
     else:
@@ -63,3 +78,4 @@ async def _check_status(exam: Examination) -> None:
             f"let the driver publish one of {', '.join(WORDS)} or attached:NAME, or set topics.gripper_status in "
             "robot.yaml to a topic that does not exist: then width and force are used",
         )
+    return True

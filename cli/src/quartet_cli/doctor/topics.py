@@ -7,7 +7,17 @@ import time
 from dataclasses import dataclass, field
 
 from quartet_cli.doctor.examination import Examination, candidates
-from quartet_robot_link import LATCHED, SENSOR, Message, QoS, RobotLinkError, Subscription, joint_values, stamp_of
+from quartet_robot_link import (
+    LATCHED,
+    MERGED_SUFFIX,
+    SENSOR,
+    STATIC_TRANSFORMS,
+    Message,
+    QoS,
+    Subscription,
+    joint_values,
+    stamp_of,
+)
 
 VELOCITIES = ("geometry_msgs/msg/Twist", "geometry_msgs/msg/TwistStamped")
 LOG = QoS(durability="transient_local", depth=100)
@@ -52,7 +62,7 @@ def watched_topics() -> list[Watched]:
     """Return the topics that are checked."""
     return [
         Watched("tf", "tf2_msgs/msg/TFMessage", "robot_state_publisher, the base's driver and the localisation", 2.0),
-        Watched("tf_static", "tf2_msgs/msg/TFMessage", "robot_state_publisher", 0.0, LATCHED),
+        Watched("tf_static", "tf2_msgs/msg/TFMessage", "robot_state_publisher", 0.0, STATIC_TRANSFORMS),
         Watched("odom", "nav_msgs/msg/Odometry", "the base's driver or robot_localization", 2.0),
         Watched("scan", "sensor_msgs/msg/LaserScan", "the laser's driver", 1.0, without="Nav2 uses its other sensors"),
         Watched("joint_states", "sensor_msgs/msg/JointState", "joint_state_broadcaster", 2.0),
@@ -62,25 +72,26 @@ def watched_topics() -> list[Watched]:
             "the gripper's driver",
             0.0,
             LATCHED,
-            without="whether something is held is then known from width and force alone",
+            without="whether something is held is then told by width, effort or a stall alone",
         ),
     ]
 
 
-def optional_topics(exam: Examination) -> list[Watched]:
-    """Return the topics that a robot may lack without a word, where it has them."""
+async def optional_topics(exam: Examination) -> list[Watched]:
+    """Return the topics that a robot may lack without a word, where a node publishes them."""
     topics = exam.robot.file.topics
     found = [
         Watched("clock", "rosgraph_msgs/msg/Clock", "the simulation", 1.0),
         Watched("battery", "sensor_msgs/msg/BatteryState", "the battery's driver", 0.0),
     ]
-    return [each for each in found if exam.graph is not None and getattr(topics, each.name) in exam.graph.topics]
+    names = {each.name: getattr(topics, each.name) for each in found}
+    return [each for each in found if names[each.name] is not None and await exam.publishers_of(names[each.name])]
 
 
 async def check_topics(exam: Examination) -> None:
     """Watch all topics at the same time, for `watch_s` or, while one is silent, up to `patience_s`."""
     topics = exam.robot.file.topics
-    everything = [*watched_topics(), *optional_topics(exam)]
+    everything = [*watched_topics(), *await optional_topics(exam)]
     for watched in everything:
         watched.topic = getattr(topics, watched.name)
     present = [watched for watched in everything if _is_there(exam, watched)]
@@ -108,6 +119,21 @@ async def check_topics(exam: Examination) -> None:
     for watched in present:
         await _judge(exam, watched, [kind for kind in types.get(watched.topic, []) if kind != watched.msg_type])
     _check_velocity(exam)
+    await _check_merged(exam)
+
+
+async def _check_merged(exam: Examination) -> None:
+    """Warn if several nodes publish static transforms and none merges them: rosbridge then loses some of them."""
+    topic = exam.robot.file.topics.tf_static
+    merged = f"{topic}{MERGED_SUFFIX}"
+    broadcasters = await exam.publishers_of(topic)
+    if len(broadcasters) > 1 and not await exam.publishers_of(merged):
+        exam.warn(
+            "topics",
+            f"{len(broadcasters)} nodes publish {topic} ({', '.join(broadcasters)}), and rosbridge sends the frames of "
+            f"only one of them to each client but the first; no node merges them on {merged}",
+            "start `ros2 run quartet_bringup static_transforms`, as bridge.launch.py and robot.launch.py do",
+        )
 
 
 def _check_velocity(exam: Examination) -> None:
@@ -128,6 +154,7 @@ def _note(exam: Examination, watched: Watched, message: Message) -> None:
         watched.ages_s.append(exam.ros_time() - stamp_of(message))
     if watched.name == "joint_states":
         exam.with_velocity |= joint_values(message, "velocity").keys()
+        exam.with_effort |= {name for name, effort in joint_values(message, "effort").items() if effort}
     for item in message.get("transforms", []):
         exam.frames |= {item["header"]["frame_id"].lstrip("/"), item["child_frame_id"].lstrip("/")}
 
@@ -166,7 +193,14 @@ async def _judge(exam: Examination, watched: Watched, others: list[str]) -> None
             f"or set topics.{watched.name} in robot.yaml to what {watched.publisher} publishes",
         )
     elif not watched.arrivals:
-        who = await _publishers(exam, watched.topic)
+        who = ", ".join(await exam.publishers_of(watched.topic))
+        if not who and watched.without:
+            exam.warn(
+                "topics",
+                f"no node publishes {watched.topic} (topics.{watched.name}); {watched.without}",
+                f"where the robot has one, start what publishes it ({watched.publisher})",
+            )
+            return
         exam.wrong(
             "topics",
             f"{watched.topic} (topics.{watched.name}) exists, but nothing came within {exam.patience_s:g} s",
@@ -221,11 +255,3 @@ async def _logged_types(exam: Examination, silent: list[Watched]) -> dict[str, l
     for subscription in (log, *again):
         subscription.close()
     return found
-
-
-async def _publishers(exam: Examination, topic: str) -> str:
-    try:
-        answer = await exam.robot.link.call_service("/rosapi/publishers", {"topic": topic}, timeout_s=exam.patience_s)
-    except RobotLinkError:
-        return ""
-    return ", ".join(answer["publishers"])

@@ -30,7 +30,9 @@ class NodeSpec:
 
 
 def bridge(robot: RobotNames, address: str = "", port: str = "", everywhere: str = "false") -> list[NodeSpec]:
-    """rosbridge_suite's websocket server and rosapi, with parameters of its rosbridge_websocket_launch.xml.
+    """Return rosbridge_suite's websocket server and rosapi, and the node that merges static transforms for them.
+
+    The parameters are those of rosbridge_websocket_launch.xml.
 
     Args:
         robot: names from robot.yaml.
@@ -66,6 +68,7 @@ def bridge(robot: RobotNames, address: str = "", port: str = "", everywhere: str
     return [
         NodeSpec("rosbridge_server", "rosbridge_websocket", "rosbridge_websocket", [websocket]),
         NodeSpec("rosapi", "rosapi_node", "rosapi", [{"params_timeout": CALL_TIMEOUT_S}]),
+        NodeSpec("quartet_bringup", "static_transforms", "static_transforms", [{"topic": robot.topics["tf_static"]}]),
     ]
 
 

@@ -20,6 +20,7 @@ FRAMES = {"map": "map", "odom": "odom", "base": "base_footprint", "tool": "arm_t
 TOPICS = {
     "odom": "/odom",
     "scan": "/scan",
+    "tf_static": "/tf_static",
     "joint_states": "/joint_states",
     "guard_state": STATE_TOPIC,
     "guard_heartbeat": HEARTBEAT_TOPIC,

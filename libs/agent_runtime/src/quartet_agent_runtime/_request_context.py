@@ -16,7 +16,7 @@ from quartet_agent_runtime._tools import ToolOutcome
 from quartet_agent_runtime._work_clock import WorkClock
 from quartet_agent_runtime.errors import VerificationError
 from quartet_contracts import SkillRequest
-from quartet_contracts.tools import Pose2D, ToolResult
+from quartet_contracts.tools import CommonCode, Pose2D, ToolResult
 from quartet_contracts.tools.nav2 import RobotPoseResult
 from quartet_contracts.tools.perception import Detection, DetectResult, PerceptionCode
 from quartet_site import ProgramRule, RobotFile, SiteFile
@@ -93,7 +93,8 @@ class RequestContext:
         """Call `tool` and return its raw outcome. Raises VerificationError as `call` does."""
         outcome = await self.outcome(tool, **arguments)
         if outcome.error_code in HOPELESS or outcome.interrupted:
-            unknown = outcome.interrupted or outcome.void
+            # Without a bridge nothing tells what the robot did last.
+            unknown = outcome.interrupted or outcome.void or outcome.error_code == CommonCode.BRIDGE_UNAVAILABLE
             raise VerificationError(f"{tool}: {outcome.error_code}: {outcome.message}", uncertain=unknown)
         return outcome
 

@@ -40,6 +40,8 @@ class AgentSettings(PatientSettings, HttpSettings):
     """Files of single robots, as JSON: robot -> {robot_file, site_file}."""
     model_timeout_s: AnswerSeconds = 120.0
     """Time limit of one answer of the model; above the gateway's retries.total_s."""
+    bridge_wait_s: AnswerSeconds = 15.0
+    """Time for which a call that only reads waits for a bridge that is away; one that restarts is back in seconds."""
     tool_timeout_s: Annotated[float, Field(gt=0)] = 240.0
     """Wall time that one tool call may take; longer than the longest motion."""
     grace_s: Annotated[float, Field(ge=2)] = 8.0

@@ -21,3 +21,13 @@ async def settled_grasp(check: RequestContext, times: int = 1) -> GripperResult:
         if resting or time.monotonic() >= end:
             return grasp
         await asyncio.sleep(POLL_S)
+
+
+async def camera_shows_held(check: RequestContext, grasp: GripperResult, name: str, object_id: str | None) -> bool:
+    """Return whether the wrist camera shows the object between fingers whose effort is not measured.
+
+    False where the fingers tell for themselves. Raises VerificationError.
+    """
+    if grasp.state is not GraspState.UNKNOWN or grasp.effort_n is not None:
+        return False
+    return any(one.in_gripper for one in await check.detect(name, "arm", object_id))

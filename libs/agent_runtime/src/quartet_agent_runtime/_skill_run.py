@@ -80,7 +80,8 @@ class SkillRun:
 
         `state` CANCELED holds only if the robot is known to rest; None means UNCERTAIN, with what is seen.
         """
-        async with self._toolbox() as toolbox:
+        # The orchestrator waits for a bridge that is away; this has to end in time also in a shutdown.
+        async with self._toolbox(bridge_wait_s=0.0) as toolbox:
             unrest = await bring_to_standstill(toolbox, self._recorder)
             if state is not None and not unrest:
                 return self._unknown(reason, state)
@@ -171,7 +172,7 @@ class SkillRun:
     async def _settle(self, reason: str, *, uncertain: bool) -> SkillResult:
         return await self.settle(reason, None if uncertain else State.FAILED)
 
-    def _toolbox(self) -> Toolbox:
+    def _toolbox(self, bridge_wait_s: float | None = None) -> Toolbox:
         robot, settings = self._request.robot, self._context.settings
         servers = settings.servers.get(robot)
         if servers is None:
@@ -185,6 +186,7 @@ class SkillRun:
             self._approver(),
             self._untrusted,
             self._context.kept,
+            settings.bridge_wait_s if bridge_wait_s is None else bridge_wait_s,
         )
 
     def _approver(self) -> ApprovalRequester | None:

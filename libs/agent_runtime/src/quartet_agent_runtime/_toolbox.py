@@ -21,6 +21,7 @@ from quartet_agent_runtime.errors import (
 )
 from quartet_contracts import MOTION_SERVERS
 from quartet_contracts.skills import Withdrawn
+from quartet_contracts.tools import CommonCode
 from quartet_process import tracing
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from quartet_agent_runtime._approvals import ApprovalRequester
 
 T = TypeVar("T")
+R = TypeVar("R", bound="CallToolResult | InputRequiredResult")
 Call = Callable[[Progress], Awaitable[ToolOutcome]]
 """Makes a call with its arguments, and tells of its progress."""
 Surround = Callable[[dict[str, Any], Progress, Call], Awaitable[ToolOutcome]]
@@ -38,6 +40,7 @@ WITHDRAWN = frozenset(get_args(Withdrawn))
 RESTART_S = 10.0
 """How long a server takes to restart on a busy machine."""
 RETRY_S = 0.25
+BRIDGE_RETRY_S = 0.5
 MAX_SHOWN_CHARS = 100_000
 """Of the descriptions and schemas of all tools that a model is shown: no server may fill the prompt."""
 
@@ -60,7 +63,9 @@ class Toolbox:
         approver: "ApprovalRequester | None" = None,
         untrusted: UntrustedPhrases | None = None,
         kept: KeptListings | None = None,
+        bridge_wait_s: float = 0.0,
     ) -> None:
+        """Make a toolbox without sessions. bridge_wait_s: how long a call that only reads waits for a lost bridge."""
         kept = kept or KeptListings()
         self._servers = {name: Server(name, url, grant, kept) for name, url in servers.items()}
         self._shown = tuple(shown)
@@ -68,6 +73,7 @@ class Toolbox:
         self._approver = approver
         self._untrusted = untrusted
         self._surrounds: dict[str, Surround] = {}
+        self._bridge_wait_s = bridge_wait_s
         self._gone: set[str] = set()
         """Servers that did not come back while they were waited for: they are tried, and not waited for again."""
         self.withdrawn: Withdrawn | None = None
@@ -146,6 +152,19 @@ class Toolbox:
                 self._gone.discard(name)
                 return result
 
+    async def _over_bridge(self, name: str, tool: str, work: Callable[[], Awaitable[R]], limit_s: float) -> R:
+        """Return the result of `work`; if `tool` only reads, it is repeated while the robot's bridge is away."""
+        result = await self._patiently(name, work, limit_s)
+        if not _lost_bridge(result) or not any(s.reads for s in await self._servers[name].list() if s.name == tool):
+            return result
+        end = time.monotonic() + min(limit_s, self._bridge_wait_s)
+        while _lost_bridge(result) and time.monotonic() < end:
+            await asyncio.sleep(BRIDGE_RETRY_S)
+            result = await work()
+        # A bridge that stays away is not waited for again by each of the calls that follow.
+        self._bridge_wait_s *= not _lost_bridge(result)
+        return result
+
     async def call(
         self, name: str, arguments: dict[str, Any], progress: Progress, timeout_s: float | None = None
     ) -> ToolOutcome:
@@ -183,8 +202,8 @@ class Toolbox:
             )
         limit_s = timeout_s or self._timeout_s
         try:
-            result = await self._patiently(
-                server_name, lambda: server.call(tool, arguments, progress, limit_s), limit_s
+            result = await self._over_bridge(
+                server_name, tool, lambda: server.call(tool, arguments, progress, limit_s), limit_s
             )
             if result.result_type == "input_required" and self._approver is not None:
                 responses = await self._approver.responses(name, arguments, cast("InputRequiredResult", result))
@@ -204,6 +223,12 @@ class Toolbox:
         if self._untrusted is not None:
             self._untrusted.add_names_in(outcome.content)
         return outcome
+
+
+def _lost_bridge(result: "CallToolResult | InputRequiredResult") -> bool:
+    content: Any = None if result.result_type == "input_required" else result.structured_content
+    fields = cast("dict[str, Any]", content) if isinstance(content, dict) else {}
+    return fields.get("error_code") == CommonCode.BRIDGE_UNAVAILABLE
 
 
 def _outcome(name: str, result: "CallToolResult") -> ToolOutcome:

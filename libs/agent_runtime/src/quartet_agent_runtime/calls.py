@@ -139,5 +139,5 @@ class LiveCalls:
         )
         # A read does not settle what a motion before it did.
         unknown = before if spec.reads else outcome.error_code == CommonCode.TIMEOUT
-        self.uncertain = outcome.interrupted or unknown
+        self.uncertain = outcome.interrupted or unknown or outcome.error_code == CommonCode.BRIDGE_UNAVAILABLE
         return outcome

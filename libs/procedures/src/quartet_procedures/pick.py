@@ -32,7 +32,7 @@ def pick(request: dict[str, Any], facts: dict[str, Any]) -> Procedure:
     arm = Arm(transit, failed=PickCode.PICK_PLAN_FAILED, out_of_reach=PickCode.PICK_REACH_EXCEEDED)
     pose = yield from _grasp(arm, request)
     state = yield from _lift(arm, pose, wanted)
-    if state.get("state") != GraspState.HOLDING:
+    if not _may_hold(state):
         raise GaveUpError(PickCode.PICK_ATTACH_TIMEOUT, f"'{wanted}' is no longer in the gripper after the lift")
     return {"success": True, "error_code": PickCode.NONE, "reason": f"'{wanted}' is held and lifted"}
 
@@ -43,7 +43,7 @@ def _grasp(arm: Arm, request: dict[str, Any]) -> Turns[Result]:
     for number in range(TRIES):
         pose = yield from _first_pose(arm, request)
         pose, above = yield from _second_pose(arm, request, pose)
-        if (yield from _close(arm, pose, above, wanted)).get("state") == GraspState.HOLDING:
+        if _may_hold((yield from _close(arm, pose, above, wanted))):
             return pose
         opened = (yield from carry_out(arm.open()))[-1]
         yield from arm.up(_lift_pose(pose), pose.get("lift_min_fraction"), pose.get("pre_grasp_lower_by_m"))
@@ -52,6 +52,12 @@ def _grasp(arm: Arm, request: dict[str, Any]) -> Turns[Result]:
         if not opened.ok:
             raise GaveUpError(PickCode.UNKNOWN, f"'{wanted}' may be in the gripper: {why(opened)}")
     raise GaveUpError(PickCode.PICK_ATTACH_TIMEOUT, f"the fingers closed on nothing at '{wanted}', {TRIES} times")
+
+
+def _may_hold(state: Result) -> bool:
+    """Return whether the fingers hold something, or have no effort by which to tell: the report is checked anyway."""
+    untold = state.ok and state.get("state") == GraspState.UNKNOWN and state.get("effort_n") is None
+    return untold or state.get("state") == GraspState.HOLDING
 
 
 def _second_pose(arm: Arm, request: dict[str, Any], first: Result) -> Turns[tuple[Result, list[Call]]]:

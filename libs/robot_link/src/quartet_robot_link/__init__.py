@@ -34,7 +34,9 @@ from quartet_robot_link.errors import (
 from quartet_robot_link.geometry import Rigid, Transform
 from quartet_robot_link.link import (
     LATCHED,
+    MERGED_SUFFIX,
     SENSOR,
+    STATIC_TRANSFORMS,
     GoalHandle,
     GoalResult,
     GoalStatus,
@@ -42,6 +44,7 @@ from quartet_robot_link.link import (
     QoS,
     RobotLink,
     Subscription,
+    number,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +52,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LATCHED",
+    "MERGED_SUFFIX",
     "SENSOR",
+    "STATIC_TRANSFORMS",
     "ActionServerLostError",
     "ActionUnavailableError",
     "BadFrameError",
@@ -85,6 +90,7 @@ __all__ = [
     "TransformUnavailableError",
     "duration",
     "joint_values",
+    "number",
     "seconds",
     "stamp_of",
 ]

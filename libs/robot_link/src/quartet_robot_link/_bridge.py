@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import math
 import random
 import time
 from collections.abc import Callable, Coroutine
@@ -36,8 +37,11 @@ log = logging.getLogger(__name__)
 
 ORPHAN_TRIES = 3
 ORPHAN_RETRY_S = 0.5
-PROBE_SERVICE = "/quartet_link/probe"
-"""No node offers it: the bridge itself refuses the call, so that the answer depends on no other node such as rosapi."""
+PROBE_SERVICE = "/rosbridge_websocket/get_parameters"
+"""rosbridge's own node offers it, so that its executor has to serve the answer, and no other node such as rosapi."""
+SERVED = frozenset({"publish", "action_feedback", "action_result"})
+"""Operations that rosbridge sends only while its executor runs; it refuses calls, and ends late ones, without it."""
+ZOMBIE = "a zombie bridge: it accepts connections and serves nothing; restart the rosbridge_websocket node"
 TYPE_WAIT_S = 0.5
 """Wall time in which rosapi may tell the type of a topic that is silent."""
 BRIDGE_TIMEOUT = "Timeout exceeded while waiting for service response"
@@ -59,17 +63,19 @@ class BridgeLink:
         call_timeout_s: float = 5.0,
         connect_wait_s: float = 1.0,
         probe_every_s: float = 5.0,
+        probe_wait_s: float = 5.0,
         backoff_s: tuple[float, float] = (0.1, 3.0),
     ) -> None:
         """Make a link that is not connected yet; see `open`.
 
         `token`: gives the bearer token of a bridge proxy; None: nothing asks for one.
         `connect_wait_s`: wall time that a call waits for a connection.
-        `probe_every_s`: wall time without a frame after which the bridge is asked whether it lives.
+        `probe_every_s`: wall time without a sign of its executor after which the bridge is asked whether it lives.
+        `probe_wait_s`: wall time limit for the answer, in which a busy executor gets to it.
         """
         self.url = url
         self._call_timeout_s, self._connect_wait_s = call_timeout_s, connect_wait_s
-        self._probe_every_s = probe_every_s
+        self._probe_every_s, self._probe_wait_s = probe_every_s, probe_wait_s
         self._connection = Connection(
             url,
             token=token,
@@ -86,6 +92,10 @@ class BridgeLink:
         """Actions that may run a goal whose connection was lost."""
         self._subscriptions: dict[str, list[BridgeSubscription]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._served_at = -math.inf
+        """When the newest frame came that the bridge's executor served [monotonic s]."""
+        self._was_zombie = False
+        """The bridge was given up because its executor served nothing."""
 
     @classmethod
     async def open(cls, url: str, *, wait_s: float = 0.0, **settings: Any) -> "BridgeLink":
@@ -241,16 +251,23 @@ class BridgeLink:
         await self._connection.send({"op": "publish", "topic": topic, "msg": msg})
 
     async def probe(self, timeout_s: float = 2.0) -> bool:
-        """Return whether the bridge sends anything: the answer to a service call, or any other frame meanwhile."""
+        """Return whether the bridge lives: it answers a ping, and, where it has been silent, its executor a call."""
         if not self.connected:
             return False
+        if time.monotonic() - self._served_at <= self._probe_every_s:
+            return await self._connection.ping(timeout_s)
+        return await self._executor_serves(timeout_s)
+
+    async def _executor_serves(self, timeout_s: float) -> bool:
+        """Return whether rosbridge's executor answers a call, or serves anything else meanwhile."""
         asked_at = time.monotonic()
         try:
-            await self._call(PROBE_SERVICE, {}, timeout_s)
+            await self._call(PROBE_SERVICE, {"names": []}, timeout_s)
         except RosError:
+            # Another name of the node: that rosbridge refuses the call is all that can be known.
             return True
         except RobotLinkError:
-            return self.connected and self._connection.heard_at > asked_at
+            return self._connection.is_open and self._served_at > asked_at
         return True
 
     # --- calls -------------------------------------------------------------------------------------------------
@@ -316,7 +333,10 @@ class BridgeLink:
     # --- connection --------------------------------------------------------------------------------------------
 
     async def _restore(self) -> None:
-        """Subscribe again and cancel orphaned goals on a fresh connection."""
+        """Subscribe again, cancel orphaned goals. Raises BridgeUnavailableError for a bridge that is still a zombie."""
+        if self._was_zombie and not await self._executor_serves(self._probe_wait_s):
+            raise BridgeUnavailableError(ZOMBIE)
+        self._was_zombie = False
         for subscription in [s for group in self._subscriptions.values() for s in group]:
             await self._connection.send(subscription.operation)
         for action in sorted(self._orphans):
@@ -361,16 +381,16 @@ class BridgeLink:
             fail(goal.future, BridgeUnavailableError(f"{text} during {goal.action}; look before doing it again"))
 
     async def _watch(self) -> None:
-        """Connect again when the bridge accepts connections but never answers: a silent one is asked first.
+        """Connect again when the bridge accepts connections but serves nothing: a silent one is asked first.
 
         While somebody waits for a goal's result the connection is kept: giving it up would end the goal, and the
         motion has limits of its own.
         """
         while True:
             await asyncio.sleep(self._probe_every_s / 2)
-            silent = self.connected and time.monotonic() - self._connection.heard_at > self._probe_every_s
+            silent = self.connected and time.monotonic() - self._served_at > self._probe_every_s
             try:
-                if not silent or await self.probe():
+                if not silent or await self.probe(self._probe_wait_s):
                     continue
             except Exception:
                 # Without this watch nobody would notice a silent bridge any more.
@@ -379,12 +399,15 @@ class BridgeLink:
             if any(goal.awaited for goal in self._goals.values()):
                 log.warning("%s does not answer; the connection is kept while a goal runs", self.url)
             else:
-                self.reconnect("the bridge accepts connections and does not answer")
+                self._was_zombie = True
+                self.reconnect(ZOMBIE)
 
     # --- frames ------------------------------------------------------------------------------------------------
 
     def _handle(self, operation: Message) -> None:
         kind, key = operation.get("op"), str(operation.get("id", ""))
+        if kind in SERVED or (kind == "service_response" and operation.get("result") is not False):
+            self._served_at = time.monotonic()
         if kind == "publish":
             self._deliver(operation)
         elif kind == "service_response":

@@ -1,10 +1,8 @@
 """The websocket to rosbridge: connects again and again, decodes what arrives, sends operations."""
 
 import asyncio
-import contextlib
 import logging
 import random
-import time
 from collections.abc import Awaitable, Callable
 
 import orjson
@@ -45,9 +43,7 @@ class Connection:
         self._backoff_s = backoff_s
         self._socket: ClientConnection | None = None
         self._ready = asyncio.Event()
-        self._why_down = "not connected yet"
-        self.heard_at = time.monotonic()
-        """When the newest frame arrived [monotonic s]."""
+        self._why_down, self._why_aborted = "not connected yet", ""
         self.reconnects = 0
         """Connections that were lost so far."""
 
@@ -106,6 +102,17 @@ class Connection:
             await asyncio.sleep(delay * random.uniform(0.7, 1.3))
             delay = min(longest, delay * 2)
 
+    async def ping(self, timeout_s: float) -> bool:
+        """Return whether the other side answers a ping of the websocket protocol in time."""
+        if self._socket is None:
+            return False
+        try:
+            async with asyncio.timeout(timeout_s):
+                await (await self._socket.ping())
+        except (TimeoutError, ConnectionClosed):
+            return False
+        return True
+
     async def send(self, operation: Message) -> None:
         """Send one operation. Raises BridgeUnavailableError."""
         socket = self._socket
@@ -119,7 +126,7 @@ class Connection:
     def abort(self, why: str) -> None:
         """Give the websocket up without a closing handshake; `run` connects again."""
         if self._socket is not None:
-            self._why_down = why
+            self._why_aborted = why
             log.warning("%s: %s", self.url, why)
             self._socket.transport.abort()
 
@@ -133,11 +140,10 @@ class Connection:
 
     async def _serve(self, socket: ClientConnection) -> None:
         decoder = Decoder()
-        self._socket, self.heard_at = socket, time.monotonic()
+        self._socket, self._why_aborted = socket, ""
         opening = asyncio.create_task(self._open())
         try:
             async for frame in socket:
-                self.heard_at = time.monotonic()
                 try:
                     for operation in decoder.decode(frame):
                         self._on_operation(operation)
@@ -145,7 +151,7 @@ class Connection:
                     log.warning("ignored: %s", error)
             self._why_down = "the robot's side closed the connection"
         except ConnectionClosed as error:
-            self._why_down = str(error)
+            self._why_down = self._why_aborted or str(error)
         finally:
             opening.cancel()
             self.end(self._why_down)
@@ -153,10 +159,11 @@ class Connection:
 
     async def _open(self) -> None:
         try:
-            with contextlib.suppress(BridgeUnavailableError):
-                await self._on_open()
-                self._ready.set()
-                log.info("connected to %s", self.url)
+            await self._on_open()
+            self._ready.set()
+            log.info("connected to %s", self.url)
+        except BridgeUnavailableError as error:
+            self.abort(str(error))
         except Exception as error:
             # Else the connection stays open and is never ready.
             log.exception("the connection to %s could not be set up", self.url)

@@ -1,12 +1,11 @@
 """Joint states: positions and speeds by name, also of drivers that leave fields of the message empty."""
 
-import math
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from quartet_robot_link._clock import stamp_of
-from quartet_robot_link.link import Message
+from quartet_robot_link.link import Message, number
 
 WINDOW_S = 0.2
 """Least time over which a speed is derived from positions: shorter, their noise counts as motion."""
@@ -22,8 +21,8 @@ def joint_values(message: Message, field: str) -> dict[str, float]:
     names, values = message.get("name"), message.get(field)
     if names is None or values is None:
         return {}
-    numbers = ((str(name), value) for name, value in zip(names, values, strict=False))
-    return {name: float(value) for name, value in numbers if _is_number(value)}
+    numbers = ((str(name), number(value)) for name, value in zip(names, values, strict=False))
+    return {name: value for name, value in numbers if value is not None}
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,3 @@ class JointSpeeds:
         if elapsed >= WINDOW_S:
             self._speeds[name] = abs(sample.position - before.position) / elapsed, sample.received_at
             self._samples[name] = sample
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

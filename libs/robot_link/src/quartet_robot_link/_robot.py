@@ -14,7 +14,7 @@ from quartet_robot_link._motion import Motion
 from quartet_robot_link._transforms import TransformBuffer
 from quartet_robot_link.errors import CallTimeoutError, TransformUnavailableError
 from quartet_robot_link.geometry import Rigid, Transform, rpy_quaternion
-from quartet_robot_link.link import SENSOR, Message, RobotLink, Subscription
+from quartet_robot_link.link import SENSOR, Message, RobotLink, Subscription, number
 from quartet_site import RobotFile
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ class Battery:
             self._subscription.close()
 
     def _on_state(self, message: Message) -> None:
-        ratio = message.get("percentage")
-        # The message says NaN for what the battery does not measure, which travels as null.
-        self.ratio = float(ratio) if isinstance(ratio, int | float) and math.isfinite(ratio) else None
+        self.ratio = number(message.get("percentage"))
 
 
 class Robot:
@@ -224,22 +222,30 @@ class Robot:
     async def wait_standstill(self, *, timeout_s: float = 3.0) -> bool:
         """Return True once /odom shows standstill, False when the base still moves after `timeout_s` (wall time).
 
-        Nothing moves while a simulation stands still, whatever it told last. Raises CallTimeoutError when there is
-        no odometry, BridgeUnavailableError.
+        Nothing moves while a simulation stands still, whatever it published last. Raises CallTimeoutError when there
+        is no odometry, or only one without speeds (NaN), and BridgeUnavailableError.
         """
-        deadline, base = time.monotonic() + timeout_s, self.file.base
+        deadline, base, known = time.monotonic() + timeout_s, self.file.base, False
         async with self.link.subscribe(
             self.file.topics.odom, "nav_msgs/msg/Odometry", qos=SENSOR, keep=1
         ) as subscription:
             while True:
                 message = await subscription.next(max(0.5, deadline - time.monotonic()))
-                twist = message["twist"]["twist"]
-                speed = math.hypot(twist["linear"]["x"], twist["linear"]["y"])
-                rests = speed < base.standstill_m_s and abs(twist["angular"]["z"]) < base.standstill_rad_s
-                if rests or self.clock.stands:
+                linear, angular = message["twist"]["twist"]["linear"], message["twist"]["twist"]["angular"]
+                x, y, turn = (number(value) for value in (linear["x"], linear["y"], angular["z"]))
+                rests = self.clock.stands
+                if x is not None and y is not None and turn is not None:
+                    known = True
+                    rests = rests or (math.hypot(x, y) < base.standstill_m_s and abs(turn) < base.standstill_rad_s)
+                if rests:
                     return True
                 if time.monotonic() > deadline:
-                    return False
+                    if known:
+                        return False
+                    raise CallTimeoutError(
+                        f"the speeds on {self.file.topics.odom} are no numbers (NaN or infinite); check the node that "
+                        "publishes the odometry"
+                    )
 
     async def wait_arm_at_rest(self, *, timeout_s: float = 3.0) -> bool:
         """Return True once /joint_states shows that no arm joint moves, False when one still does.

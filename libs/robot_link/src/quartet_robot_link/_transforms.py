@@ -1,4 +1,4 @@
-"""Transform buffer over /tf and /tf_static."""
+"""Transform buffer over /tf, /tf_static and the static transforms that quartet_bringup merges."""
 
 import asyncio
 import bisect
@@ -6,12 +6,13 @@ import math
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from functools import partial
 
 from quartet_process import tracing
 from quartet_robot_link._clock import RosClock, stamp_of
 from quartet_robot_link.errors import TransformUnavailableError
 from quartet_robot_link.geometry import Rigid, Transform, slerp, unit
-from quartet_robot_link.link import LATCHED, Message, QoS, RobotLink, Subscription
+from quartet_robot_link.link import MERGED_SUFFIX, STATIC_TRANSFORMS, Message, QoS, RobotLink, Subscription
 
 HISTORY_S = 10.0
 """ROS time that is kept, tf2's default."""
@@ -95,17 +96,19 @@ class TransformBuffer:
         """When the first transform came [monotonic s]."""
 
     def start(self) -> None:
-        """Subscribe to /tf and /tf_static; a second call does nothing."""
+        """Subscribe to /tf, /tf_static and the merged static transforms; a second call does nothing."""
         if self._subscriptions:
             return
         kind, (tf, tf_static) = "tf2_msgs/msg/TFMessage", self._topics
+        wanted = ((tf, TF_QOS, False), (tf_static, STATIC_TRANSFORMS, True))
+        wanted += ((f"{tf_static}{MERGED_SUFFIX}", STATIC_TRANSFORMS, True),)
         self._subscriptions = [
-            self._link.subscribe(tf, kind, qos=TF_QOS, keep=1, on_message=lambda m: self.add(m, static=False)),
-            self._link.subscribe(tf_static, kind, qos=LATCHED, keep=1, on_message=lambda m: self.add(m, static=True)),
+            self._link.subscribe(topic, kind, qos=qos, keep=1, on_message=partial(self.add, static=static))
+            for topic, qos, static in wanted
         ]
 
     def close(self) -> None:
-        """End both subscriptions."""
+        """End the subscriptions."""
         for subscription in self._subscriptions:
             subscription.close()
         self._subscriptions = []
@@ -165,7 +168,7 @@ class TransformBuffer:
             try:
                 return self._lookup(_bare(target), _bare(source), stamp, max_age_s)
             except TransformUnavailableError:
-                if self._heard_at is not None and not {_bare(target), _bare(source)} <= set(self._frames()):
+                if self._heard_at is not None and not {_bare(target), _bare(source)} <= set(self.frames()):
                     deadline = min(deadline, max(self._heard_at + timeout_s, began + UNHEARD_WAIT_S))
                 left = deadline - time.monotonic()
                 if left <= 0:
@@ -198,7 +201,7 @@ class TransformBuffer:
             raise TransformUnavailableError(
                 f"no transform from '{source}' to '{target}': '{source}' is connected up to '{up[-1]}', "
                 f"'{target}' up to '{down[-1]}', and nothing joins '{up[-1]}' and '{down[-1]}'; "
-                f"known frames: {', '.join(self._frames()) or 'none'}"
+                f"known frames: {', '.join(self.frames()) or 'none'}"
             )
         to_common, stamp_up = self._climb(up[: up.index(common)], stamp, max_age_s)
         from_common, stamp_down = self._climb(down[: down.index(common)], stamp, max_age_s)
@@ -239,7 +242,8 @@ class TransformBuffer:
                 oldest = when if oldest is None else min(oldest, when)
         return result, oldest
 
-    def _frames(self) -> list[str]:
+    def frames(self) -> list[str]:
+        """Return the names of all frames received so far, sorted."""
         return sorted({*self._edges, *(edge.parent for edge in self._edges.values())})
 
 

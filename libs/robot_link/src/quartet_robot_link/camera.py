@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from quartet_process import tracing
 from quartet_robot_link._clock import stamp_of
 from quartet_robot_link._decode import binary
-from quartet_robot_link.errors import BadFrameError, CameraUnavailableError
-from quartet_robot_link.link import SENSOR, Message, RobotLink
+from quartet_robot_link.errors import BadFrameError, BridgeUnavailableError, CameraUnavailableError
+from quartet_robot_link.link import SENSOR, Message, RobotLink, number
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PillowImage
@@ -92,7 +92,8 @@ async def capture(
 ) -> Frames:
     """Return the first colour, depth and calibration that match; subscribes only for this.
 
-    `since` returns the earliest stamp that counts [s, ROS time], None for any. Raises CameraUnavailableError.
+    `since` returns the earliest stamp that counts [s, ROS time], None for any. Raises CameraUnavailableError,
+    BridgeUnavailableError.
     """
     wanted = {
         "colour": (camera.colour_topic, _image_type(camera.colour_topic)),
@@ -128,7 +129,9 @@ async def capture(
             try:
                 await asyncio.wait_for(changed.wait(), deadline - time.monotonic())
             except TimeoutError:
-                raise CameraUnavailableError(_missing(wanted, seen, timeout_s, link, since())) from None
+                if not link.connected:
+                    raise BridgeUnavailableError("the connection to the robot's rosbridge is down") from None
+                raise CameraUnavailableError(_missing(wanted, seen, timeout_s, since())) from None
     colour, depth, info = match
     pixels = _read(decode_colour, colour, camera.colour_topic)
     picture = binary(colour["data"])
@@ -252,11 +255,8 @@ def _missing(
     wanted: dict[str, tuple[str, str]],
     seen: dict[str, dict[float, Message]],
     timeout_s: float,
-    link: RobotLink,
     since: float | None,
 ) -> str:
-    if not link.connected:
-        return "the connection to the robot's rosbridge is down"
     silent = [wanted[name][0] for name, messages in seen.items() if not messages]
     if silent:
         return f"no message within {timeout_s:g} s on {', '.join(silent)}; check that the camera driver runs"
@@ -274,7 +274,10 @@ def _missing(
 
 
 def _intrinsics(info: dict[str, Any]) -> Intrinsics:
-    k = [float(value) for value in info.get("k", info.get("K", []))]
-    if len(k) != 9 or k[0] <= 0:
-        raise BadFrameError(f"CameraInfo has no usable matrix k: {k}; check the camera's calibration")
+    # A numpy array in CBOR, which has no truth value.
+    given = info.get("k", info.get("K"))
+    told = [] if given is None else list(given)
+    k = [value for value in map(number, told) if value is not None]
+    if len(told) != 9 or len(k) != 9 or k[0] <= 0 or k[4] <= 0:
+        raise BadFrameError(f"CameraInfo has no usable matrix k: {told[:9]}; check the camera's calibration")
     return Intrinsics(int(info["width"]), int(info["height"]), k[0], k[4], k[2], k[5])

@@ -1,5 +1,6 @@
 """Interface of a transport to the robot; rosbridge is the one that exists."""
 
+import math
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -7,6 +8,13 @@ from typing import Any, Literal, Protocol
 
 Message = dict[str, Any]
 """A ROS message as a dict: field name to value; binary arrays are bytes (CBOR) or base64 text (JSON)."""
+
+
+def number(value: object) -> float | None:
+    """Return a finite number of a message, None for anything else: rosbridge sends NaN and infinity as null."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,10 @@ SENSOR = QoS(reliability="best_effort", depth=5)
 """Matches every publisher of sensor data, reliable or not."""
 LATCHED = QoS(durability="transient_local", depth=1)
 """For topics whose last message is kept for late subscribers."""
+STATIC_TRANSFORMS = QoS(durability="transient_local", depth=100)
+"""For /tf_static, with tf2_ros' depth: each publisher keeps a message, and a depth of 1 loses most of them."""
+MERGED_SUFFIX = "_merged"
+"""Ends the topic with all static transforms: rosbridge gives each client but the first only one latched message."""
 
 
 class GoalStatus(IntEnum):

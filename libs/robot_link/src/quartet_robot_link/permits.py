@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from quartet_robot_link._actions import CANCEL_SERVICE, TYPE_QUERY_SERVICE
-from quartet_robot_link._bridge import PROBE_SERVICE
 from quartet_robot_link.link import Message
 from quartet_safety.guard import HEARTBEAT_TYPE
 from quartet_site import RobotFile, RosWrites, WritableTopic
@@ -40,7 +39,7 @@ ROSAPI = frozenset(
 )
 """Services of rosapi that the servers and the doctor call; none changes anything."""
 READING_SERVICES = ("/get_parameters", "/list_parameters", "/describe_parameters", TYPE_QUERY_SERVICE)
-"""Ends of services that only read, of any node or action."""
+"""Ends of services that only read, of any node or action; the link asks the bridge's own node by one of them."""
 SET_PARAMETERS = "/set_parameters"
 _NAME = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 
@@ -84,7 +83,7 @@ class BridgePermits:
             if topic.name not in guarded and not past_the_gate(robot, topic)
         } | {robot.topics.guard_heartbeat: HEARTBEAT_TYPE}
         services = {*robot.services.model_dump().values(), *(service.name for service in writes.services)}
-        self._services = {name for name in services if absolute(name) not in guarded} | ROSAPI | {PROBE_SERVICE}
+        self._services = {name for name in services if absolute(name) not in guarded} | ROSAPI
         self._actions = {action.name: action.type for action in writes.actions if action.name not in guarded}
         self._actions |= {name: robot.actions.TYPES[key] for key, name in robot.actions.model_dump().items()}
         self._parameters = frozenset(writes.parameters)

@@ -269,7 +269,13 @@ class Gripper(Section):
     settle_timeout_s: Positive = 8.0
 
     @model_validator(mode="after")
-    def _efforts_fit(self) -> "Gripper":
+    def _values_fit(self) -> "Gripper":
+        if self.open_position == self.closed_position:
+            raise field_error(
+                f"open_position and closed_position are both {self.open_position:g}; valid: the joint's two "
+                "positions that /joint_states shows with open and with closed fingers",
+                "closed_position",
+            )
         for name in ("effort", "holding_min_effort_n"):
             if getattr(self, name) > self.max_effort_n:
                 raise field_error(

@@ -2,6 +2,7 @@
 
 from quartet_moveit import cartesian, execute, gripper, kinematics, objects, plan, plans
 from quartet_moveit.execute import actions
+from quartet_moveit.fingers import Fingers
 from quartet_moveit.held_object import HeldObject
 from quartet_moveit.operations import Operations
 from quartet_moveit.planner import Planner
@@ -11,9 +12,11 @@ from quartet_tool_server import ServerSpec, ToolServer, current_grant
 def register(server: ToolServer) -> None:
     """Add the tools of arm and gripper."""
     operations = Operations(lambda: grant.fence if (grant := current_grant.get()) else 0)
-    held = HeldObject(server.robot, lambda: gripper.grasp_of(server.robot), operations.outdate)
+    fingers = Fingers(server.robot)
+    held = HeldObject(server.robot, fingers.grasp, operations.outdate)
     planner = Planner(server.robot, held)
-    for topic in (gripper, plan, cartesian, kinematics):
+    gripper.register(server, planner, fingers)
+    for topic in (plan, cartesian, kinematics):
         topic.register(server, planner)
     plans.register(server, operations, planner)
     execute.register(server, operations, held)

@@ -28,7 +28,7 @@ from quartet_moveit.plan import move
 from quartet_moveit.planner import Planner
 from quartet_moveit.requests import cartesian_request, flange_at, joint_constraints, move_goal
 from quartet_moveit.target import check_group, in_base
-from quartet_robot_link import Message, Robot
+from quartet_robot_link import Message, Robot, number
 from quartet_robot_link.geometry import slerp
 from quartet_safety.motion import MotionLease
 from quartet_tool_server import Finite, Orientation, Position, ToolServer
@@ -217,7 +217,7 @@ async def _path(
         among_things=along_fingers(start, goal),
         timeout_s=PLANNING_TIMEOUT_S,
     )
-    return response, float(response.get("fraction") or 0.0)
+    return response, number(response.get("fraction")) or 0.0
 
 
 def _between(start: Pose3D, goal: Pose3D, share: float) -> Pose3D:

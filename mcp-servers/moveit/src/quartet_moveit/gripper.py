@@ -1,13 +1,11 @@
 """open_gripper, close_gripper, get_grasp_state."""
 
-import contextlib
 import math
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from statistics import fmean
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -17,19 +15,9 @@ from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import Grasp, GraspState, GripperResult, MoveitCode, Release
 from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.arm import pose_in, tool_pose_or_none
+from quartet_moveit.fingers import OPEN_SHARE, Fingers
 from quartet_moveit.planner import Planner
-from quartet_robot_link import (
-    LATCHED,
-    SENSOR,
-    CallTimeoutError,
-    GoalStatus,
-    Message,
-    Robot,
-    RobotLinkError,
-    Subscription,
-    TransformUnavailableError,
-    joint_values,
-)
+from quartet_robot_link import GoalStatus, Message, RobotLinkError, TransformUnavailableError, number
 from quartet_robot_link.geometry import angle_between
 from quartet_tool_server import Finite, InvalidArgumentsError, ToolError, ToolServer, current_grant, numbers
 
@@ -51,19 +39,8 @@ STAYED_M = 0.01
 """Fingers that close while the arm moves more than this have closed at no place that could be told."""
 REST_WAIT_S = 1.0
 """Wall time that an arm may take to come to rest before it is told to move."""
-OPEN_SHARE = 0.9
-"""An opened gripper is at least this part of its stroke wide."""
 WIDER_M = 0.002
 """Fingers that are told to go apart by less than this keep their grip."""
-NOTHING = frozenset({"detached", "empty"})
-"""A driver's words for fingers with nothing between them, however they press."""
-LIGHT_READINGS = 8
-"""How many efforts of fingers that hardly press are averaged: what tells a light touch from none is less than the noise
-of one reading."""
-LIGHT_WAIT_S = 0.5
-"""Wall time that they may take; of a driver that is slower there are fewer."""
-JOINT_WAIT_S = 2.0
-"""Wall time in which the gripper's joint must come."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +55,7 @@ class _Closing:
     """The request whose grant closed them; None without grants."""
 
 
-@dataclass(frozen=True)
-class Reading:
-    """Reading of the gripper's sensors. effort_n is the size of the joint effort; status is the driver's own word."""
-
-    width_m: float
-    effort_n: float
-    moving: bool
-    status: str | None
-
-
-def register(server: ToolServer, planner: Planner) -> None:  # noqa: C901 - a list of small functions
+def register(server: ToolServer, planner: Planner, fingers: Fingers) -> None:  # noqa: C901 - a list of small functions
     """Add open_gripper, close_gripper and get_grasp_state."""
     robot, file, held = server.robot, server.robot.file.gripper, planner.held
     releases: list[tuple[float, Place]] = []
@@ -118,7 +85,7 @@ def register(server: ToolServer, planner: Planner) -> None:  # noqa: C901 - a li
         in_air = planner.would_drop and grant is not None and grant.sub == Skill.PLACE
         if server.limits.may_release and not in_air:
             return
-        now = await grasp_of(robot)
+        now = await fingers.grasp()
         wider = robot.file.gripper.width_at(position) > (now.width_m or 0.0) + WIDER_M
         if wider and now.state is not GraspState.EMPTY and not await is_where_it_closed():
             server.limits.check_release(tool, now.message)
@@ -210,11 +177,12 @@ def register(server: ToolServer, planner: Planner) -> None:  # noqa: C901 - a li
     ) -> GripperResult:
         """Close the gripper on what is between its fingers.
 
-        state says what came of it, from width and force: HOLDING, EMPTY when the fingers met nothing, or UNKNOWN when
-        they only touch something (ok is true then: the gripper did what it was told; open it and try the grasp
-        again). position (open 0.0) and effort (N) may be left out. object_size_m: of the grasp pose; the arm's planner
-        then knows how large what is held is. Failures: GRIPPER_FAILED, INVALID_PARAMETERS, CANCELED, BUSY, TIMEOUT or
-        BRIDGE_UNAVAILABLE (outcome unknown: get_grasp_state first), STOPPED (report it).
+        state comes from width and force, or from a stall where no force is measured: HOLDING, EMPTY when the fingers
+        met nothing, or UNKNOWN when they only touch something (ok is true then: open it and try the grasp again) or
+        only the wrist camera can tell (message). position (open 0.0) and effort (N) may be left out. object_size_m: of
+        the grasp pose; the arm's planner then knows the size of the held object. Failures: GRIPPER_FAILED,
+        INVALID_PARAMETERS, CANCELED, BUSY, TIMEOUT or BRIDGE_UNAVAILABLE (outcome unknown: get_grasp_state first),
+        STOPPED (report it).
         """
         result = await command("close_gripper", position, effort)
         await held.closed(result, object_size_m)
@@ -224,11 +192,12 @@ def register(server: ToolServer, planner: Planner) -> None:  # noqa: C901 - a li
     async def get_grasp_state() -> GripperResult:
         """Tell whether the gripper holds something: HOLDING, EMPTY, MOVING or UNKNOWN.
 
-        UNKNOWN: the fingers touch something and press too little to hold it for sure. Measured from width_m and
-        effort_n after the fingers have come to rest; it does not say which object it is (the wrist camera does).
+        UNKNOWN: the fingers touch something and press too little to hold it for sure, or no effort_n is measured and
+        only the wrist camera can tell (message). Measured after the fingers have come to rest; it does not say which
+        object it is (the wrist camera does).
         Failures: TIMEOUT (the gripper's driver is silent), BRIDGE_UNAVAILABLE.
         """
-        now = await grasp_of(robot)
+        now = await fingers.grasp()
         held.note(now)
         if now.state is GraspState.EMPTY:
             grasps.clear()
@@ -253,7 +222,7 @@ def register(server: ToolServer, planner: Planner) -> None:  # noqa: C901 - a li
     async def state_now() -> GraspState | None:
         """Return what the fingers hold, None where that cannot be read."""
         try:
-            state = (await grasp_of(robot)).state
+            state = (await fingers.grasp()).state
         except (RobotLinkError, ToolError):
             return None
         forget_release(state)
@@ -274,11 +243,14 @@ def register(server: ToolServer, planner: Planner) -> None:  # noqa: C901 - a li
         return base.x + c * x - s * y, base.y + s * x + c * y, z
 
     def report(feedback: Message) -> tuple[float, float | None, str]:
-        width = robot.file.gripper.width_at(float(feedback.get("position") or 0.0))
-        return 0.0, None, f"the fingers are {max(0.0, width) * 1000:.0f} mm apart"
+        position = number(feedback.get("position"))
+        if position is None:
+            return 0.0, None, "the fingers move"
+        return 0.0, None, f"the fingers are {max(0.0, file.width_at(position)) * 1000:.0f} mm apart"
 
     async def command(tool: str, position: float, effort: float) -> GripperResult:
         async with server.leases.acquire("gripper", tool) as lease:
+            fingers.forget()
             outcome = await server.run_goal(
                 lease,
                 robot.file.actions.gripper,
@@ -288,8 +260,8 @@ def register(server: ToolServer, planner: Planner) -> None:  # noqa: C901 - a li
                 progress=report,
             )
         # Out of the lease: who stops the robot must not wait for the fingers' reading to settle.
-        measured = await grasp_of(robot)
         values = outcome.values
+        measured = await fingers.stopped(file.width_at(position), values)
         fields: dict[str, Any] = measured.model_dump()
         fields |= {"stalled": values.get("stalled"), "reached_goal": values.get("reached_goal")}
         if outcome.status is GoalStatus.CANCELED:
@@ -298,115 +270,3 @@ def register(server: ToolServer, planner: Planner) -> None:  # noqa: C901 - a li
             text = "the gripper's controller gave up; read the grasp state, then try again"
             fields |= {"ok": False, "error_code": MoveitCode.GRIPPER_FAILED, "message": text}
         return GripperResult(**fields)
-
-
-async def grasp_of(robot: Robot) -> GripperResult:
-    """Return what the gripper holds, once it has come to rest. Raises CallTimeoutError, BridgeUnavailableError."""
-    return judge(robot, await read(robot))
-
-
-async def read(robot: Robot) -> Reading:
-    """The gripper once it has come to rest, or as it is when it does not.
-
-    Raises CallTimeoutError, BridgeUnavailableError.
-    """
-    topics, deadline = robot.file.topics, time.monotonic() + robot.file.gripper.settle_timeout_s
-    name = robot.file.gripper.joint
-    async with (
-        robot.link.subscribe(topics.joint_states, "sensor_msgs/msg/JointState", qos=SENSOR, keep=10) as joints,
-        robot.link.subscribe(topics.gripper_status, "std_msgs/msg/String", qos=LATCHED, keep=1) as status,
-    ):
-        seen: set[str] = set()
-        lacking = time.monotonic() + JOINT_WAIT_S
-        while True:
-            message = await joints.next(JOINT_WAIT_S)
-            positions = joint_values(message, "position")
-            seen |= set(positions)
-            if name not in positions:
-                # Another node publishes its own joints on the same topic, or the driver has no position yet.
-                if time.monotonic() > lacking:
-                    raise _no_joint(robot, seen)
-                continue
-            latched = status.latest
-            reading = _reading(
-                robot, message, positions[name], None if latched is None else str(latched.get("data", ""))
-            )
-            if robot.clock.stands:
-                reading = replace(reading, moving=False, status=None if reading.moving else reading.status)
-            if reading.moving and time.monotonic() <= deadline:
-                continue
-            if reading.moving or not _hardly_press(robot, reading):
-                return reading
-            return replace(reading, effort_n=await _mean_effort(joints, name, message))
-
-
-async def _mean_effort(joints: Subscription, name: str, first: Message) -> float:
-    """Return the size of the mean effort of a joint in a message and those that follow it."""
-    efforts = [joint_values(first, "effort").get(name, 0.0)]
-    until = time.monotonic() + LIGHT_WAIT_S
-    with contextlib.suppress(CallTimeoutError):
-        while len(efforts) < LIGHT_READINGS and time.monotonic() < until:
-            effort = joint_values(await joints.next(LIGHT_WAIT_S), "effort").get(name)
-            efforts += [] if effort is None else [effort]
-    return abs(fmean(efforts))
-
-
-def _reading(robot: Robot, message: Message, position: float, status: str | None) -> Reading:
-    name, limit = robot.file.gripper.joint, robot.file.gripper.at_rest_rad_s
-    moving = status == "moving" if status else abs(joint_values(message, "velocity").get(name, 0.0)) > limit
-    effort = abs(joint_values(message, "effort").get(name, 0.0))
-    return Reading(max(0.0, robot.file.gripper.width_at(position)), effort, moving, status)
-
-
-def _half_open(robot: Robot, reading: Reading) -> bool:
-    file = robot.file.gripper
-    return file.holding_min_width_m < reading.width_m < OPEN_SHARE * file.stroke_m
-
-
-def _hardly_press(robot: Robot, reading: Reading) -> bool:
-    """Whether only a small effort can tell that the fingers touch something."""
-    light = reading.effort_n < robot.file.gripper.holding_min_effort_n
-    return light and _half_open(robot, reading) and reading.status not in NOTHING
-
-
-def _no_joint(robot: Robot, seen: set[str]) -> ToolError:
-    return ToolError(
-        f"{robot.file.topics.joint_states} has no position of joint '{robot.file.gripper.joint}'; it has: "
-        f"{', '.join(sorted(seen))}. Set gripper.joint in robot.yaml",
-        code=CommonCode.ROS_ERROR,
-    )
-
-
-def judge(robot: Robot, reading: Reading) -> GripperResult:
-    """HOLDING takes both: fingers apart, and force on them (or the driver's word for that).
-
-    Half open fingers are EMPTY when nothing presses on them (or the driver says so). In between they touch something,
-    which may hang there or lie beside: light things stay between fingers that press a fifth of what is called holding.
-    """
-    file = robot.file.gripper
-    status = reading.status or ""
-    attached = status.removeprefix("attached:").strip() if status.startswith("attached:") else None
-    pressed = bool(attached) or status == "holding" if status else reading.effort_n >= file.holding_min_effort_n
-    if reading.moving:
-        state = GraspState.MOVING
-    elif reading.width_m > file.holding_min_width_m and pressed:
-        state = GraspState.HOLDING
-    elif _half_open(robot, reading) and reading.effort_n >= file.touching_effort_n and status not in NOTHING:
-        state = GraspState.UNKNOWN
-    else:
-        state = GraspState.EMPTY
-    wide = f"something {reading.width_m * 1000:.0f} mm wide"
-    messages = {
-        GraspState.HOLDING: f"{wide} is held",
-        GraspState.EMPTY: "nothing is held",
-        GraspState.MOVING: f"the fingers still move after {file.settle_timeout_s:g} s",
-        GraspState.UNKNOWN: f"the fingers touch {wide} with {reading.effort_n:.1f} N, less than the "
-        f"{file.holding_min_effort_n:g} N that hold it for sure; close the fingers to hold it, open them to let go",
-    }
-    return GripperResult(
-        state=state,
-        width_m=reading.width_m,
-        effort_n=reading.effort_n,
-        attached_object=attached if state is GraspState.HOLDING else None,
-        message=messages[state],
-    )

@@ -24,7 +24,7 @@ from quartet_moveit.codes import ADVICE, SUCCESS, name_of, tool_code
 from quartet_moveit.planner import Planner
 from quartet_moveit.requests import ik_request
 from quartet_moveit.target import Target, check_group, in_base, joints_of
-from quartet_robot_link import Message
+from quartet_robot_link import Message, number
 from quartet_tool_server import Finite, Orientation, Position, ToolError, ToolServer
 
 MAX_IK_S = 10.0
@@ -149,7 +149,7 @@ def register(server: ToolServer, planner: Planner) -> None:  # noqa: C901 - a li
             Contact(
                 first=str(item["contact_body_1"]),
                 second=str(item["contact_body_2"]),
-                depth_m=float(item.get("depth") or 0.0),
+                depth_m=number(item.get("depth")),
             )
             for item in response.get("contacts") or []
         ]

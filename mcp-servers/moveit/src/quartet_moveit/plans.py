@@ -13,7 +13,7 @@ from quartet_moveit.plan import MAX_PLANNING_S
 from quartet_moveit.planner import Planner
 from quartet_moveit.requests import joint_constraints, move_goal, pose_constraints
 from quartet_moveit.target import Target, check_group, in_base, joints_of
-from quartet_robot_link import Message, seconds
+from quartet_robot_link import Message, number, seconds
 from quartet_tool_server import Finite, Orientation, Position, ToolServer
 
 ANSWER_S = 10.0
@@ -112,7 +112,7 @@ def register(server: ToolServer, operations: Operations, planner: Planner) -> No
             moveit_error_code=code,
             num_points=len(points),
             planned_duration_s=round(seconds(points[-1]["time_from_start"]), 2),
-            planning_time_s=round(float(response.get("planning_time") or 0.0), 3),
+            planning_time_s=number(response.get("planning_time")),
             joint_names=[str(name) for name in path["joint_names"]],
             final_positions=[float(value) for value in points[-1]["positions"]],
         ), trajectory

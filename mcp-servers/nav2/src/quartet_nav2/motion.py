@@ -17,6 +17,7 @@ from quartet_robot_link import (
     Robot,
     TransformUnavailableError,
     duration,
+    number,
 )
 from quartet_safety.motion import CanceledError, MotionLease
 from quartet_tool_server import InvalidArgumentsError, Progress, ToolError, ToolServer
@@ -162,7 +163,7 @@ def turn_progress(angle: float) -> Progress:
     """Progress of a spin from its feedback."""
 
     def report(feedback: Message) -> tuple[float, float | None, str]:
-        done = abs(float(feedback.get("angular_distance_traveled") or 0.0))
+        done = abs(number(feedback.get("angular_distance_traveled")) or 0.0)
         return done, abs(angle), f"turned {math.degrees(done):.0f} of {math.degrees(abs(angle)):.0f} degrees"
 
     return report
@@ -172,7 +173,7 @@ def drive_progress(distance: float) -> Progress:
     """Progress of a straight drive from its feedback."""
 
     def report(feedback: Message) -> tuple[float, float | None, str]:
-        done = abs(float(feedback.get("distance_traveled") or 0.0))
+        done = abs(number(feedback.get("distance_traveled")) or 0.0)
         return done, distance, f"drove {done:.2f} of {distance:.2f} m"
 
     return report

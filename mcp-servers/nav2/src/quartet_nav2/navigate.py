@@ -5,7 +5,7 @@ import math
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.nav2 import MotionResult, RobotPoseResult
 from quartet_nav2.motion import drive, pose_stamped, verdict, where
-from quartet_robot_link import BridgeUnavailableError, Message
+from quartet_robot_link import BridgeUnavailableError, Message, number
 from quartet_site import Area, SiteFile, inside
 from quartet_tool_server import Finite, ToolServer, metrics
 
@@ -30,8 +30,9 @@ def register(server: ToolServer) -> None:
         """
 
         def report(feedback: Message) -> tuple[float, float | None, str]:
-            left = float(feedback.get("distance_remaining") or 0.0)
+            left = number(feedback.get("distance_remaining"))
             pose = feedback["current_pose"]["pose"]["position"]
+            left = math.hypot(x - pose["x"], y - pose["y"]) if left is None else left
             total = math.hypot(pose["x"] - start[0], pose["y"] - start[1]) + left
             return max(0.0, total - left), total, f"{left:.2f} m to go"
 

@@ -45,7 +45,7 @@ class OrchestratorSettings(AgentSettings):
     """Time for which a canceled task waits for its sub-agent to bring the robot to rest."""
     fence_timeout_s: Positive = 20.0
     """Time limit for a motion server to install a fence, restarts included."""
-    outcome_patience_s: Positive = 15.0
+    outcome_patience_s: AnswerSeconds = 15.0
     """Time for which an outcome that is not known is looked for again while the robot or a server is silent."""
     look_timeout_s: AnswerSeconds = 15.0
     """Time limit of one read-only call, in which a vision LLM may have to answer."""

@@ -8,7 +8,7 @@ import contextlib
 import math
 from dataclasses import dataclass
 
-from quartet_agent_runtime import RequestContext, VerificationError, back_off_and_tuck, settled_grasp
+from quartet_agent_runtime import RequestContext, VerificationError, back_off_and_tuck, camera_shows_held, settled_grasp
 from quartet_contracts import PickArguments, PickCode, PickReport
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, GraspState, GripperResult
 from quartet_contracts.tools.perception import SURE_SCORE, Detection, DetectResult, clearly_held
@@ -47,7 +47,7 @@ async def verify(check: RequestContext, report: PickReport) -> PickReport:
     wanted = check.site.object(arguments.object_name)
     grasp = await settled_grasp(check)
     if not report.success:
-        if not _holds(check, grasp):
+        if not await _holds(check, grasp):
             return report
         tucked = await _lift_and_back_off(check)
         base = "the base had to back off before the arm could be tucked"
@@ -59,11 +59,12 @@ async def verify(check: RequestContext, report: PickReport) -> PickReport:
         }
         report = report.model_copy(update=update)
         grasp = await settled_grasp(check)
-    if not _holds(check, grasp):
+    if not await _holds(check, grasp):
         return _failed(
             report,
             PickCode.PICK_ATTACH_TIMEOUT,
-            f"the gripper is {grasp.state} at a width of {_number(grasp.width_m)} m and {_number(grasp.effort_n)} N",
+            f"the gripper is {grasp.state} at a width of {_number(grasp.width_m)} m and {_number(grasp.effort_n)} N: "
+            f"{grasp.message}",
         )
     if other := await _other_thing(check, arguments, wanted, grasp):
         report = _failed(report, PickCode.PICK_WRONG_OBJECT, other.reason)
@@ -118,7 +119,7 @@ async def _named_report(check: RequestContext, report: PickReport, name: str) ->
     """
     grasp = await check.call(GripperResult, "moveit__get_grasp_state")
     report = report.model_copy(update={"held_object": None, "held_object_height_m": None})
-    if not _holds(check, grasp):
+    if not await _holds(check, grasp):
         return report
     wanted = name if _in_hand(await check.detect(name, "arm")) else None
     # The camera sees only the part below the fingers.
@@ -160,10 +161,14 @@ async def _lift_and_back_off(check: RequestContext) -> bool:
     return await back_off_and_tuck(check)
 
 
-def _holds(check: RequestContext, grasp: GripperResult) -> bool:
-    """Whether something is held, by state and width."""
+async def _holds(check: RequestContext, grasp: GripperResult) -> bool:
+    """Return whether something is held, by state and width, or by the wrist camera if only that can tell."""
     wide_enough = grasp.width_m is None or grasp.width_m >= check.robot.gripper.holding_min_width_m
-    return grasp.state is GraspState.HOLDING and wide_enough
+    if not wide_enough or grasp.state is GraspState.HOLDING:
+        return wide_enough
+    arguments = check.request.arguments
+    assert isinstance(arguments, PickArguments)
+    return await camera_shows_held(check, grasp, arguments.object_name, arguments.object_id)
 
 
 async def _other_thing(

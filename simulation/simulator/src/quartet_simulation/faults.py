@@ -8,6 +8,7 @@ from quartet_simulation import metrics
 
 FAULTS = {
     "zombie": "the websocket accepts, and nothing is ever answered",
+    "dead_executor": "the bridge refuses calls and ends late ones, but its executor serves no topic, service or goal",
     "first_goal_unavailable": "the first goal of each action after start fails with 'No action server available'",
     "wrong_type_poisons": "a goal with a wrong action_type makes that action unusable until the bridge restarts",
     "rosapi_dies": "requests that kill rosapi 2.7.1 kill it here too; its services are gone afterwards",

@@ -70,14 +70,15 @@ class SceneResult(ToolResult):
 
 
 class GraspState(StrEnum):
-    """Content of the gripper, derived from its width and force."""
+    """Content of the gripper, derived from its width and force, or how it stalled where no force is measured."""
 
     HOLDING = "HOLDING"
     EMPTY = "EMPTY"
     """Closed on nothing, or open with nothing between the fingers."""
     MOVING = "MOVING"
     UNKNOWN = "UNKNOWN"
-    """The fingers touch something, but press too weakly for a certain grasp."""
+    """The fingers touch something, but press too weakly for a certain grasp; or no force is measured and they did not
+    stall, so that only the wrist camera can tell (`effort_n` is None)."""
 
 
 class Release(Model):
@@ -101,7 +102,7 @@ class Grasp(Model):
 
 
 class GripperResult(ToolResult):
-    """open_gripper, close_gripper, get_grasp_state. What is held comes from width and force, never from a name."""
+    """open_gripper, close_gripper, get_grasp_state. `state` never comes from a name."""
 
     state: GraspState = GraspState.UNKNOWN
     width_m: Metres | None = None

@@ -42,7 +42,9 @@ class ObserverSessions:
         )
         needed = {tool.split("__", 1)[0] for tool in tools}
         servers = {name: url for name, url in self._settings.servers_of(robot).items() if name in needed}
-        return Toolbox(servers, grant, tools, self._settings.look_timeout_s)
+        # A page that shows the robot does not wait for it.
+        wait_s = self._settings.bridge_wait_s if task_id else 0.0
+        return Toolbox(servers, grant, tools, self._settings.look_timeout_s, bridge_wait_s=wait_s)
 
     def has_server(self, robot: str, server: str) -> bool:
         """Return whether the MCP server `server` of `robot` is known here."""

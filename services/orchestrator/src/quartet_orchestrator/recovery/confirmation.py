@@ -16,6 +16,7 @@ from quartet_agent_runtime import (
     RequestContext,
     VerificationError,
     around_drop,
+    camera_shows_held,
     is_nameless,
     let_go,
     let_go_over,
@@ -29,7 +30,7 @@ from quartet_agent_runtime import (
     spot_of,
     stands_at,
 )
-from quartet_contracts import HELD_OBJECT, ApproachArguments, NextAction, PlaceArguments, Skill
+from quartet_contracts import HELD_OBJECT, ApproachArguments, NextAction, PickArguments, PlaceArguments, Skill
 from quartet_contracts.tools.moveit import GraspState, GripperResult
 from quartet_contracts.tools.perception import LastSeenResult, PlacingPoseResult
 from quartet_site import distance_to_edge, inside, is_floor, normalise
@@ -61,7 +62,11 @@ async def doubt(check: RequestContext, *, sees: bool) -> str:
         wanted = GRIPPER_AFTER.get(check.request.skill)
         if wanted is None:
             return ""
-        if (gripper := await _settled(check)).state != wanted:
+        gripper = await _settled(check)
+        shown = False
+        if sees and isinstance(arguments, PickArguments):
+            shown = await camera_shows_held(check, gripper, arguments.object_name, arguments.object_id)
+        if gripper.state != wanted and not shown:
             return f"the gripper's sensors say {gripper.state}, not {wanted}"
         if isinstance(arguments, PlaceArguments) and sees:
             return await _not_put_down(check, arguments, await let_go(check, gripper.released))

@@ -222,10 +222,12 @@ class Inspector:
 async def _look_at_gripper(toolbox: Toolbox, recorder: Recorder, sight: Observations) -> tuple[str, str]:
     """Return state and label as `Inspector.look_at_gripper`; what the wrist camera sees is added to `sight`."""
     grasp = _grasp(sight)
-    if grasp != GraspState.HOLDING:
+    untold = grasp == GraspState.UNKNOWN and sight[GRASP][0].ok and sight[GRASP][0].content.get("effort_n") is None
+    if grasp != GraspState.HOLDING and not untold:
         return grasp, ""
     sight |= await observe(toolbox, recorder, {DETECT: {"camera": "arm"}})
-    return grasp, _label_in_gripper(sight[DETECT][0])
+    label = _label_in_gripper(sight[DETECT][0])
+    return (str(GraspState.HOLDING) if label else grasp), label
 
 
 def _is_near(seen: Detection) -> bool:

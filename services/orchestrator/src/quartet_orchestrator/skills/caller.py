@@ -29,6 +29,7 @@ from quartet_contracts import (
 )
 from quartet_contracts.journal import SkillRequested
 from quartet_contracts.skills import unknown_result
+from quartet_contracts.tools import CommonCode
 from quartet_contracts.tools.moveit import GraspState, Release
 from quartet_contracts.tools.perception import LastSighting
 from quartet_orchestrator.errors import TaskAbortedError
@@ -292,9 +293,11 @@ class SkillCaller:
         revoked = await self._revoke(request)
         await self._bus.journal.copy_agent_events(request, self._record.lease_epoch)
         began = self._began[request.request_id]
+        outcome = await self._resolver.resolve(request, result, began=began, revoked=revoked)
         looked = result.state is not State.FAILED or result.error_code == PlaceCode.PLACE_DROP_VERIFY_FAILED
+        looked = looked and CommonCode.BRIDGE_UNAVAILABLE not in outcome.result.reason
         self._unlooked = None if looked or request.skill is not Skill.PLACE else request
-        return await self._resolver.resolve(request, result, began=began, revoked=revoked)
+        return outcome
 
     async def is_placed(self) -> bool:
         """Return whether the thing of the last place is measured to lie at its target, although the place failed.

@@ -48,6 +48,7 @@ class OwnWork:
             settings.tool_timeout_s,
             ApprovalRequester(request, approvals.of(request), self._clock),
             untrusted,
+            bridge_wait_s=settings.bridge_wait_s,
         )
 
     async def call(self, tool: str, arguments: dict[str, Any], progress: Progress) -> ToolOutcome:

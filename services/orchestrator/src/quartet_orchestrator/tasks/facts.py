@@ -120,6 +120,8 @@ class TaskFacts:
     """The last place ended without reporting whether it let go."""
     failed_place: PlaceArguments | None = None
     """The last place, where it failed and nothing was picked since: it may have let go before it did."""
+    found_at_end: str = ""
+    """Sentence on a thing that was seen at the end where a failed place should have put it."""
     unverified_place: str = ""
     """Object that a place of unknown outcome let go: the next place sees whether it lies where it should."""
     pick_failed: str = ""
@@ -264,6 +266,7 @@ class TaskFacts:
         """Note that the thing of a place that failed was measured to lie where it should."""
         subject = self.object_of(arguments)
         record = self.record(subject) if subject else None
+        self.found_at_end = f"At the end the {arguments.object_name} was seen at '{arguments.target_location}'."
         if record is not None:
             record.last_code, record.last_reason = str(PlaceCode.NONE), ""
         self._placed(record, arguments, PlaceCode.NONE, still_held=False)
@@ -401,6 +404,14 @@ class TaskFacts:
     def _forget_failures(self, kind: type[SkillArguments]) -> None:
         self.repeats = {known: count for known, count in self.repeats.items() if type(known[0]) is not kind}
         self.last_codes = {known: code for known, code in self.last_codes.items() if type(known) is not kind}
+
+    def describe_release(self) -> str:
+        """Return a sentence on a last place whose outcome was not known when it ended, '' if there is none."""
+        place = self.failed_place
+        if place is None or not self.release_uncertain:
+            return self.found_at_end
+        what = f"the {place.object_name} was put down at '{place.target_location}'"
+        return f"Whether {what} is not known. Look there before you repeat the task."
 
     def describe_held(self) -> str:
         """Return a sentence on what the robot holds at the end, '' when it holds nothing."""

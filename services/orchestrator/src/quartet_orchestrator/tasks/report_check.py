@@ -174,5 +174,5 @@ def report_without_model(facts: TaskFacts, reason: str) -> TaskReport:
     done = [o.object_name for o in outcomes if o.completed]
     done_before = f"Done before: {', '.join(done)}." if done else ""
     aside = facts.describe_put_aside(outcomes)
-    parts = [reason, done_before, aside, facts.describe_held()]
+    parts = [reason, done_before, aside, facts.describe_release(), facts.describe_held()]
     return TaskReport(success=False, summary=" ".join(p for p in parts if p)[:4000], objects=outcomes)

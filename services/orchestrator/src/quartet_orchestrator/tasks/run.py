@@ -212,7 +212,7 @@ class TaskRun:
             self._facts.note_grasp(*await self._caller.look_at_gripper("end"))
 
     async def _measure_the_end(self) -> None:
-        """Measure what a task that ends before its model reports has left: the gripper, and what it has let go.
+        """Measure what a task has left: the gripper, and what it has let go.
 
         A place may have failed after it let go, and no further one can find out whether the thing lies where it should.
         """
@@ -363,14 +363,16 @@ class TaskRun:
             await self._measure_the_end()
             why = f"{_WHY.get(ending.cause, 'The model ended')}: {ending.reason}.{interruption}"
             return State.FAILED, report_without_model(self._facts, why)
-        await self._look_at_gripper()
+        # A place whose outcome is not known is looked at now that the robot may answer.
+        await (self._measure_the_end() if self._facts.release_uncertain else self._look_at_gripper())
         report = verify_report(ending.report, self._facts, self._task.sentence, self._plan.rows)
         if report.success != ending.report.success:
             metrics.FALSE_CLAIMS.inc()
             await self._record.write(
                 Note(text="the model reported success; the record of the task does not confirm it")
             )
-        for told in (self._facts.describe_put_aside(report.objects), self._facts.describe_held()):
+        facts = self._facts
+        for told in (facts.describe_put_aside(report.objects), facts.describe_release(), facts.describe_held()):
             if told and told not in report.summary:
                 report = report.model_copy(update={"summary": f"{report.summary} {told}"[:4000]})
         return (State.SUCCEEDED if report.success else State.FAILED), report

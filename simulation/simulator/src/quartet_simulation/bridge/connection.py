@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 
 SERVICE_TIMEOUT_S = 5.0
 ACTION_SERVER_WAIT_S = 1.0
+DEPTH = 10
+"""Depth of a subscription without qos."""
 NODE = "/rosbridge_websocket"
 ROSAPI = "/rosapi"
 CLOCK = "/clock"
@@ -105,6 +107,7 @@ class Bridge:
         self.seen_actions: set[str] = set()
         self._unheard: set[Callable[[], object]] = set()
         faults.when_ended(self._drop_unheard)
+        graph.serve(f"{NODE}/get_parameters", "rcl_interfaces/GetParameters", NODE, _no_parameters)
 
     def note_opened(self, drop: Callable[[], object]) -> None:
         """Take note of a new connection, which `drop` ends."""
@@ -124,6 +127,11 @@ class Bridge:
             for drop in self._unheard:
                 drop()
             self._unheard.clear()
+
+
+async def _no_parameters(request: Message) -> Message:
+    """Answer GetParameters of the bridge's own node: none is set."""
+    return {"values": [{} for _ in request["names"]]}
 
 
 class Connection:
@@ -244,8 +252,8 @@ class Connection:
         if topic in self._subscriptions:
             _, subscription = self._subscriptions[topic]
             subscription.add(sid, request)
-            if known is not None and known.last is not None:
-                self._receiver(topic, subscription)(known.last)
+            for published in [] if known is None else known.newest(1):
+                self._receiver(topic, subscription)(published)
             return
         durability = profile.durability if profile is not None else None
         if durability == "transient_local" and known is not None and known.publishers and not known.latched:
@@ -254,12 +262,16 @@ class Connection:
         subscription = Subscription(self._outbox)
         subscription.add(sid, request)
         receiver = self._receiver(topic, subscription)
-        key = self._graph.listen(name, type_name, NODE, receiver, latest=durability != "volatile")
+        # Each client but the first gets a temporary subscription, which ends with its first message
+        # (rosbridge_library, internal/subscribers.py).
+        first = known is None or NODE not in known.subscribers
+        latched = (profile.depth if profile is not None else DEPTH) if first else 1
+        key = self._graph.listen(name, type_name, NODE, receiver, latest=latched if durability != "volatile" else 0)
         self._subscriptions[topic] = (key, subscription)
 
     def _receiver(self, spelled: str, subscription: Subscription) -> Callable[[Published], None]:
         def receive(published: Published) -> None:
-            if self._bridge.faults.strikes("zombie"):
+            if any(map(self._bridge.faults.strikes, ("zombie", "dead_executor"))):
                 return
             if published.topic == CLOCK and self._bridge.faults.strikes("no_clock"):
                 return
@@ -321,6 +333,8 @@ class Connection:
         )
 
     async def _serve(self, service: Service, request: Message) -> Message:
+        if self._bridge.faults.strikes("dead_executor"):
+            await asyncio.Event().wait()
         if service.node == ROSAPI and self._bridge.faults.strikes("rosapi_silent"):
             await asyncio.Event().wait()
         if self._bridge.faults.strikes("slow_services"):
@@ -355,6 +369,8 @@ class Connection:
 
     async def _goal_result(self, name: str, frame: Message, identity: Message) -> tuple[GoalStatus, Message]:
         bridge = self._bridge
+        if bridge.faults.strikes("dead_executor"):
+            await asyncio.Event().wait()
         type_name = full_name(frame["action_type"], "action")
         server = self._graph.actions.get(name)
         unavailable = server is None or name in bridge.poisoned or server.type_name != type_name

@@ -32,7 +32,7 @@ Listener = Callable[[Published], None]
 
 @dataclass
 class Topic:
-    """A topic. `latched` topics hand their last message to late subscribers (transient local)."""
+    """A topic. `latched` topics hand the last message of each publisher to late subscribers (transient local)."""
 
     name: str
     type_name: str
@@ -40,7 +40,12 @@ class Topic:
     publishers: list[str] = field(default_factory=list)
     listeners: dict[object, Listener] = field(default_factory=dict)
     subscribers: list[str] = field(default_factory=list)
-    last: Published | None = None
+    kept: dict[str, Published] = field(default_factory=dict)
+    """Last messages of a latched topic by publisher, the newest at the end."""
+
+    def newest(self, count: int) -> list[Published]:
+        """Return up to `count` latched messages, the newest at the end."""
+        return list(self.kept.values())[-count:] if count else []
 
 
 @dataclass(frozen=True)
@@ -89,22 +94,23 @@ class Graph:
             topic.publishers.remove(node)
             self._drop_unused(topic)
 
-    def publish(self, name: str, message: Message) -> None:
-        """Deliver a complete message to all listeners of an advertised topic."""
+    def publish(self, name: str, message: Message, node: str = "") -> None:
+        """Deliver a complete message of `node` to all listeners of an advertised topic."""
         topic = self.topics[name]
-        self.forward(topic, Published(name, topic.type_name, message, self.clock()))
+        self.forward(topic, Published(name, topic.type_name, message, self.clock()), node)
 
-    def forward(self, topic: Topic, published: Published) -> None:
+    def forward(self, topic: Topic, published: Published, node: str = "") -> None:
         """Forward a message; a repeated one keeps its encodings."""
         if self.checked:
             check(topic.type_name, published.message)
         if topic.latched:
-            topic.last = published
+            topic.kept.pop(node, None)
+            topic.kept[node] = published
         for listener in list(topic.listeners.values()):
             listener(published)
 
-    def listen(self, name: str, type_name: str | None, node: str, listener: Listener, latest: bool = True) -> object:
-        """Subscribe; returns the key for `unlisten`. With `latest` a latched message is handed over at once.
+    def listen(self, name: str, type_name: str | None, node: str, listener: Listener, latest: int = 1) -> object:
+        """Subscribe; returns the key for `unlisten`. Up to `latest` latched messages are handed over at once.
 
         Raises UnknownTypeError, or GraphError for a type conflict or an unknown topic without a type.
         """
@@ -115,8 +121,8 @@ class Graph:
         topic.listeners[key] = listener
         topic.subscribers.append(node)
         self._update_demand()
-        if latest and topic.last is not None:
-            listener(topic.last)
+        for published in topic.newest(latest):
+            listener(published)
         for notify in self.on_subscribe:
             notify(name)
         return key

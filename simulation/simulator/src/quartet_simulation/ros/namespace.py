@@ -39,16 +39,16 @@ class Namespace(Graph):
         self.topics[name] = topic
         return topic
 
-    def publish(self, name: str, message: Message) -> None:
+    def publish(self, name: str, message: Message, node: str = "") -> None:
         """Deliver a message to the listeners of a topic below the namespace."""
-        self._graph.publish(self._name + name, message)
+        self._graph.publish(self._name + name, message, self._name + node)
 
-    def forward(self, topic: Topic, published: Published) -> None:
+    def forward(self, topic: Topic, published: Published, node: str = "") -> None:
         """Forward a message under the name that the topic has in the whole graph."""
         published.topic = topic.name
-        self._graph.forward(topic, published)
+        self._graph.forward(topic, published, self._name + node)
 
-    def listen(self, name: str, type_name: str | None, node: str, listener: Listener, latest: bool = True) -> object:
+    def listen(self, name: str, type_name: str | None, node: str, listener: Listener, latest: int = 1) -> object:
         """Subscribe below the namespace; returns the key for `unlisten`."""
         return self._graph.listen(self._name + name, type_name, self._name + node, listener, latest)
 

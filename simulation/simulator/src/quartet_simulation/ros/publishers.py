@@ -9,6 +9,7 @@ from typing import Any
 
 from quartet_simulation.arm.model import GripperModel
 from quartet_simulation.arm_simulation import ArmSimulation
+from quartet_simulation.mobile.build import OPTICAL
 from quartet_simulation.ros import messages
 from quartet_simulation.ros.graph import Graph
 from quartet_simulation.ros.types import Message
@@ -24,6 +25,17 @@ STANDING_JOINTS_S = 0.02
 STATUS_PERIOD_S = 0.1
 """World time between two looks at the gripper, whose status is published when it has changed. It is looked at earlier
 before a result, at rest, and when the fingers are told to move or the world was changed."""
+
+BROADCASTERS = {
+    "/robot_state_publisher": "",
+    **{f"/{name}_camera": frame for name, frame in OPTICAL.items()},
+}
+"""Publishers of /tf_static, as on a robot: each camera's driver its own optical frame, and one the others."""
+MERGED = "/tf_static_merged"
+"""All of them in one message, as the node static_transforms of quartet_bringup publishes them."""
+
+Batched = tuple[str, Message, str]
+"""Topic, message and, where a topic has several, its publisher."""
 
 
 @dataclass
@@ -138,7 +150,9 @@ class Publishers:
         self._revision = -1
         for item in self._periodic.values():
             graph.advertise(item.topic, item.type_name, item.node)
-        graph.advertise("/tf_static", "tf2_msgs/TFMessage", "/robot_state_publisher", latched=True)
+        for node in BROADCASTERS:
+            graph.advertise("/tf_static", "tf2_msgs/TFMessage", node, latched=True)
+        graph.advertise(MERGED, "tf2_msgs/TFMessage", "/static_transforms", latched=True)
         if drives:
             graph.advertise("/map", "nav_msgs/OccupancyGrid", "/map_server", latched=True)
         graph.advertise("/gripper/status", "std_msgs/String", hand.driver, latched=True)
@@ -152,7 +166,7 @@ class Publishers:
     def tick(self, sim: ArmSimulation, moving: bool) -> float | None:
         """Publish what is due. Runs in the simulation's thread."""
         now, demand = time.monotonic(), self._graph.demand
-        batch: list[tuple[str, Message]] = []
+        batch: list[Batched] = []
         self._publish_latched(sim, batch, at_once=not moving)
         wanted = [item for topic, item in self._periodic.items() if topic in demand]
         for item in wanted:
@@ -170,37 +184,41 @@ class Publishers:
     def flush(self, sim: ArmSimulation) -> None:
         """Publish the state after a motion. Runs in the simulation's thread."""
         now, demand = time.monotonic(), self._graph.demand
-        batch: list[tuple[str, Message]] = []
+        batch: list[Batched] = []
         self._publish_latched(sim, batch, at_once=True)
         for topic, item in self._periodic.items():
             if topic in demand and item.before_results and item.published_at != sim.time:
                 self._build(item, sim, now, batch)
         self._send(batch)
 
-    def _publish_latched(self, sim: ArmSimulation, batch: list[tuple[str, Message]], *, at_once: bool) -> None:
+    def _publish_latched(self, sim: ArmSimulation, batch: list[Batched], *, at_once: bool) -> None:
         """Add the latched topics that have changed; `at_once`: also when it is too early for the gripper's status."""
         if self._revision != self._world.revision:
             self._revision, at_once = self._world.revision, True
-            batch.append(("/tf_static", messages.tf(sim.time, sim.static_transforms())))
+            transforms = sim.static_transforms()
+            for node, camera in BROADCASTERS.items():
+                own = [one for one in transforms if (one[1] == camera if camera else one[1] not in OPTICAL.values())]
+                batch.append(("/tf_static", messages.tf(sim.time, own), node))
+            batch.append((MERGED, messages.tf(sim.time, transforms), ""))
             if isinstance(sim, Simulation):
-                batch.append(("/map", messages.occupancy_grid(sim.time, sim.occupancy_grid())))
+                batch.append(("/map", messages.occupancy_grid(sim.time, sim.occupancy_grid()), ""))
         target = sim.gripper_target
         if at_once or target != self._target or not 0 <= sim.time - self._status_at < STATUS_PERIOD_S:
             self._status_at, self._target = sim.time, target
             status = messages.gripper_status(sim.gripper_state())
             if self._status != status:
                 self._status = status
-                batch.append(("/gripper/status", status))
+                batch.append(("/gripper/status", status, ""))
 
-    def _build(self, item: Periodic, sim: ArmSimulation, now: float, batch: list[tuple[str, Message]]) -> None:
+    def _build(self, item: Periodic, sim: ArmSimulation, now: float, batch: list[Batched]) -> None:
         item.fresh = False
         item.published_at, item.published_wall = sim.time, now
-        batch.append((item.topic, item.build(sim)))
+        batch.append((item.topic, item.build(sim), ""))
 
-    def _send(self, batch: list[tuple[str, Message]]) -> None:
+    def _send(self, batch: list[Batched]) -> None:
         if batch:
             self._post(lambda: self._publish(batch))
 
-    def _publish(self, batch: list[tuple[str, Message]]) -> None:
-        for topic, message in batch:
-            self._graph.publish(topic, message)
+    def _publish(self, batch: list[Batched]) -> None:
+        for topic, message, node in batch:
+            self._graph.publish(topic, message, node)
