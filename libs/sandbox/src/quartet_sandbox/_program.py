@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import json
 import math
+import subprocess
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
@@ -11,11 +12,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from quartet_sandbox._confinement import ConfinedProcess, end_process, require_confinement, start_process
-from quartet_sandbox.errors import FunctionError
+from quartet_sandbox._confinement import REMEDY, START_S, end_process, require_confinement, start_process
+from quartet_sandbox.errors import FunctionError, SandboxUnavailableError
 
-START_S = 30.0
-"""Time in which the interpreter starts, on a busy machine too; it does not count as the program's own [s]."""
+END_S = 5.0
+"""Time in which a program exits after it closed the pipe of its calls, on a busy machine too [s]."""
 
 Function = Callable[..., Awaitable[Any]]
 """A function that programs may call: JSON values in, a JSON value out."""
@@ -117,6 +118,7 @@ class _Run:
         self._output = bytearray()
         self._calls: list[str] = []
         self._own_left_s = limits.own_s
+        self._confined = False
 
     async def run(self) -> ProgramResult:
         process = await self._start()
@@ -127,12 +129,14 @@ class _Run:
             ended = end
         finally:
             exit_code = await asyncio.shield(asyncio.to_thread(end_process, process))
+        text = self._output[: self._limits.output_bytes].decode(errors="replace")
+        if ended is None and not self._confined:
+            raise SandboxUnavailableError(f"A confined program does not start here ({text.strip()}). {REMEDY}")
         if ended is None and exit_code is None:
             ended = _Ended(
                 Ending.MEMORY_OR_SIGNAL,
                 f"The program was ended: it used more than {self._limits.memory_mb} MiB, or crashed.",
             )
-        text = self._output[: self._limits.output_bytes].decode(errors="replace")
         if ended is None:
             return self._result(exit_code or 0, Ending.EXITED, text)
         return self._result(1, ended.ending, f"{text}\n{ended}" if text else str(ended))
@@ -140,7 +144,7 @@ class _Run:
     def _result(self, exit_code: int, ending: Ending, output: str) -> ProgramResult:
         return ProgramResult(exit_code=exit_code, ending=ending, output=output, calls=tuple(self._calls))
 
-    async def _start(self) -> ConfinedProcess:
+    async def _start(self) -> subprocess.Popen[bytes]:
         """Start the process; when this is cancelled meanwhile, end it before anything of the program runs."""
         cpu_s = math.ceil(self._limits.own_s) + 1
         starting = asyncio.create_task(asyncio.to_thread(start_process, self._limits.memory_mb, cpu_s))
@@ -150,7 +154,7 @@ class _Run:
             await asyncio.to_thread(end_process, await starting)
             raise
 
-    async def _drive(self, process: ConfinedProcess) -> None:
+    async def _drive(self, process: subprocess.Popen[bytes]) -> None:
         """Answer the program's calls and keep what it prints until it ends.
 
         Raises:
@@ -163,7 +167,7 @@ class _Run:
             protocol = asyncio.StreamReaderProtocol(reader)
             transports.append((await loop.connect_read_pipe(lambda p=protocol: p, pipe))[0])
         writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, process.stdin)
-        tasks = [asyncio.create_task(self._answer(calls, writer)), asyncio.create_task(self._collect(printed))]
+        tasks = [asyncio.create_task(self._answer(calls, writer, process)), asyncio.create_task(self._collect(printed))]
         try:
             writer.write(json.dumps({"code": self._code, "functions": list(self._functions)}).encode() + b"\n")
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
@@ -177,10 +181,12 @@ class _Run:
             for transport in (*transports, writer):
                 transport.close()
 
-    async def _answer(self, calls: asyncio.StreamReader, writer: asyncio.WriteTransport) -> None:
+    async def _answer(
+        self, calls: asyncio.StreamReader, writer: asyncio.WriteTransport, process: subprocess.Popen[bytes]
+    ) -> None:
         try:
             async with asyncio.timeout(START_S):
-                await calls.readline()
+                self._confined = bool(await calls.readline())
         except TimeoutError:
             raise _Ended(Ending.TIME, f"The program did not begin within {START_S:g} s.") from None
         while line := await self._own_time(calls.readline()):
@@ -197,6 +203,12 @@ class _Run:
             except FunctionError as error:
                 answer = {"error": str(error)}
             writer.write(json.dumps(answer).encode() + b"\n")
+        try:
+            async with asyncio.timeout(END_S):
+                await asyncio.to_thread(process.wait)
+        except TimeoutError:
+            text = f"The program was ended: it closed the pipe of its calls and did not exit within {END_S:g} s."
+            raise _Ended(Ending.TIME, text) from None
 
     async def _own_time(self, line: Awaitable[bytes]) -> bytes:
         """Wait for the program's next call or its end, within what is left of its own time."""
