@@ -69,10 +69,9 @@ async def try_program(bait: Bait, code: str) -> tuple[ProgramResult, list[str]]:
         late.extend(one for one in arguments if one == AFTER_THE_END)
         return "hello"
 
-    constants = "".join(f"{name} = {value!r}\n" for name, value in bait.names.items())
     began = time.monotonic()
     found: list[str] = []
-    result = await run_program(constants + code, {"greet": greet}, LIMITS)
+    result = await run_program(bait.prepare(code), {"greet": greet}, LIMITS)
     if time.monotonic() - began > LONGEST_S:
         found.append(f"ran for {time.monotonic() - began:.0f} s")
     if str(bait.names["DONE"]) in result.output:

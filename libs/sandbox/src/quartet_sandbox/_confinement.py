@@ -114,7 +114,9 @@ def require_confinement() -> None:
     """
     look = f"open({str(Path(__file__).with_name('errors.py'))!r}).read()"
     process = start_process(256, 30)
-    assert process.stdin and process.stdout and process.stderr
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
     end = threading.Timer(START_S, process.kill)
     end.start()
     try:

@@ -130,7 +130,9 @@ def _restrict_files(readable: Iterable[str]) -> None:
     """Let this process read these files and folders, and open, change, make or connect to nothing else."""
     version = _libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), 1)
     if version < LOWEST_LANDLOCK:
-        raise OSError(ctypes.get_errno(), f"Landlock has version {max(version, 0)}, at least {LOWEST_LANDLOCK} is needed")
+        raise OSError(
+            ctypes.get_errno(), f"Landlock has version {max(version, 0)}, at least {LOWEST_LANDLOCK} is needed"
+        )
     files = (1 << (16 if version >= 5 else 15)) - 1
     attributes = struct.pack("QQ", files, 3) + (struct.pack("Q", 3) if version >= 6 else b"")
     rules = _require(_libc.syscall(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0), "landlock")
