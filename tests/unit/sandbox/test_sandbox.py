@@ -64,7 +64,7 @@ async def _wait_until(condition: Callable[[], bool], what: str) -> None:
 async def test_a_program_calls_functions_and_prints() -> None:
     result = await _run("import math\nprint(add(1, y=2))\nprint(add(math.pi))")
     assert result == ProgramResult(
-        exit_code=0, ending=Ending.EXITED, output="3\n4.141592653589793\n", calls=("add", "add")
+        exit_code=0, ending=Ending.EXITED, output="3.0\n4.141592653589793\n", calls=("add", "add")
     )
 
 
@@ -102,6 +102,36 @@ async def test_an_error_is_told_with_the_program_s_own_lines(code: str, last: st
     assert result.output.rstrip().rsplit("\n", 1)[-1].removesuffix(" (<program>, line 1)") == last
     assert "quartet" not in result.output
     assert "json" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("call", "wrong"),
+    [
+        ("go(['block'], 0)", "position[0]: Input should be a valid number, unable to parse string as a number"),
+        ("go([1, 10**400], 0)", "position[1]: Input should be a valid number"),
+        ("go([1], 10**400)", "yaw: Input should be a valid number"),
+        ("go([1], yaw=[0])", "yaw: Input should be a valid number"),
+        ("go(1e308, 0)", "position: Input should be a valid list"),
+        ("go([1], 0, {'a': 1})", "name: Input should be a valid string"),
+    ],
+)
+async def test_arguments_of_another_type_are_the_program_s_error(call: str, wrong: str) -> None:
+    async def go(position: list[float], yaw: float, name: str = "") -> None:
+        raise AssertionError("called")
+
+    result = await run_program(call, {"go": go})
+    assert (result.exit_code, result.ending) == (1, Ending.EXITED)
+    assert result.output.endswith(
+        f"FunctionFailed: go(position: list[float], yaw: float, name: str = '') -> None: {wrong}\n"
+    )
+
+
+async def test_numbers_without_end_in_a_raw_call_are_the_program_s_error() -> None:
+    code = 'import os\nos.write(4, b\'{"call": "add", "args": [%s], "kwargs": {}}\\n\')\nprint(os.read(3, 999))'
+    for number in ("1e999", "NaN", "-Infinity"):
+        result = await _run(code % number)
+        assert "x: Input should be a finite number" in result.output
+    assert (await _run(code % ("9" * 5000))).ending is Ending.CALLS
 
 
 async def test_an_error_shows_the_line_that_raised_it() -> None:

@@ -8,9 +8,9 @@ import subprocess
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from quartet_sandbox._confinement import REMEDY, START_S, end_process, require_confinement, start_process
 from quartet_sandbox.errors import FunctionError, SandboxUnavailableError
@@ -64,6 +64,10 @@ class ProgramResult(BaseModel):
     """Names of the functions that it called, in order."""
 
 
+_COLLECTING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_FINITE = ConfigDict(allow_inf_nan=False)
+
+
 class _Call(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -73,11 +77,19 @@ class _Call(BaseModel):
 
 
 async def _called(function: Function, asked: _Call) -> Any:
-    """Call a function as the program asked. Raises FunctionError when it does not take these arguments."""
+    """Call a function as the program asked. Raises FunctionError if it does not take these arguments."""
+    signature, types = inspect.signature(function), get_type_hints(function)
     try:
-        arguments = inspect.signature(function).bind(*asked.args, **asked.kwargs)
+        arguments = signature.bind(*asked.args, **asked.kwargs)
+        for name, value in arguments.arguments.items():
+            if name in types and signature.parameters[name].kind not in _COLLECTING:
+                arguments.arguments[name] = TypeAdapter(types[name], config=_FINITE).validate_python(value)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = "".join(f"[{place!r}]" for place in wrong["loc"])
+        raise FunctionError(f"{asked.call}{signature}: {name}{where}: {wrong['msg']}") from None
     except TypeError as error:
-        raise FunctionError(f"{asked.call}{inspect.signature(function)}: {error}") from None
+        raise FunctionError(f"{asked.call}{signature}: {error}") from None
     return await function(*arguments.args, **arguments.kwargs)
 
 
@@ -95,8 +107,9 @@ async def run_program(code: str, functions: Mapping[str, Function], limits: Limi
 
     Args:
         code: Python.
-        functions: What the program may call, by name. One call runs at a time. A `FunctionError` is raised in the
-            program; any other exception of a function ends the program and is raised here.
+        functions: What the program may call, by name. One call runs at a time, with arguments of the annotated
+            types and finite numbers. A `FunctionError` is raised in the program; any other exception of a function
+            ends the program and is raised here.
         limits: Limits of the program.
 
     Raises:
