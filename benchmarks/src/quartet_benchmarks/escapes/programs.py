@@ -184,12 +184,12 @@ INTERPRETER = {
         "    except OSError: pass\n"
         "import time; time.sleep(1)"
     ),
-    "raise an error in its caller by a list": "greet(['block'])",
-    "raise an error in its caller by a name": 'import os; os.write(4, b\'{"call": [1], "args": [], "kwargs": {}}\\n\')',
-    "raise an error in its caller by depth": "import os; os.write(4, b'[' * 9_999 + b'\\n')",
-    "raise an error in its caller by a number": "greet(10 ** 400, 1e308, -1e308, 10 ** 4000)",
-    "raise an error in its caller by a half character": "print(repr(greet('\\ud800')))",
-    "raise an error in its caller by an exit code": "raise SystemExit(10 ** 30)",
+    "raise an error in its caller by a list": "take(['block'], 0)",
+    "raise an error in its caller by a number": "take('', 10**400)",
+    "raise an error in its caller by a number without end": (
+        'import os; os.write(4, b\'{"call": "take", "args": ["", 1e999], "kwargs": {}}\\n\'); os.read(3, 1)'
+    ),
+    "raise an error in its caller by depth": "import os; os.write(4, b'[' * 9_999 + b'\\n'); os.read(3, 1)",
     "a program in a string that is too deep": "exec('(' * 100_000)",
     "crash the interpreter": "import ctypes; ctypes.string_at(0)",
     "go on after the end": (
