@@ -42,10 +42,6 @@ FILES = {
     ),
     "read it through another process's root": "print(open(f'/proc/{VICTIM_PID}/root' + SECRET_FILE).read())",
     "truncate it by opening it": "import os; os.open(SECRET_FILE, os.O_RDONLY | os.O_TRUNC)",
-    "swap it with another file": (
-        "import ctypes; open(FOLDER + '/other', 'w').write('x')\n"
-        "ctypes.CDLL(None).renameat2(-100, SECRET_FILE.encode(), -100, (FOLDER + '/other').encode(), 2)"
-    ),
     "make a file without a name": "import os; os.open(FOLDER, os.O_TMPFILE | os.O_WRONLY); print(DONE)",
     "make a device": "import os; os.mknod(FOLDER + '/disk', 0o60600, os.makedev(8, 0))",
     "list the user's folder": "import os; os.listdir(FOLDER); print(DONE)",
@@ -211,10 +207,6 @@ FLOODS = {
     "endless sleep without pipes": "import os, time; os.closerange(3, 64); time.sleep(10**6)",
     "endless sleep without descriptors": "import os, time; os.closerange(0, 64); time.sleep(10**6)",
     "endless sleep in the middle of a call": "import os, time; os.write(4, b'{'); time.sleep(10**6)",
-    "endless loop of a thread without pipes": (
-        "import os, threading\nos.closerange(0, 64)\ndef spin():\n    while True: pass\n"
-        "threading.Thread(target=spin).start()"
-    ),
     "endless sleep": "import time; time.sleep(10**6)",
     "threads without end": (
         "import threading\nwhile True:\n"

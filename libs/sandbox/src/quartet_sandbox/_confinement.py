@@ -1,8 +1,7 @@
 """Starts and ends the process that confines itself and runs one program.
 
-Landlock takes away files, seccomp all system calls but a list, a namespace the sight of other processes, each without
-root. Where a container's own profile refuses namespaces, the other two hold. Compared with it: bubblewrap and nsjail
-need namespaces; a WebAssembly build of Python has no NumPy.
+The process needs neither root nor namespaces, and uses both if it has them. Alternatives: bubblewrap and nsjail need
+namespaces, which the default profile of container engines refuses; Python in WebAssembly has no NumPy.
 """
 
 import contextlib
@@ -21,12 +20,7 @@ from pathlib import Path
 from quartet_sandbox.errors import SandboxUnavailableError
 
 CHILD = Path(__file__).with_name("_child")
-REMEDY = (
-    "Programs are confined with Landlock and seccomp: run them on Linux 6.7 or newer, with a Python that every user of "
-    "the machine can read (docs/sandbox.md)."
-)
-START_S = 30.0
-"""Time in which the interpreter starts, on a busy machine too; it does not count as the program's own [s]."""
+REMEDY = "Programs are confined with Landlock and seccomp: run them on Linux 6.7 or newer (docs/sandbox.md)."
 _MODULES_LOCK = threading.Lock()
 
 
@@ -103,31 +97,3 @@ def end_process(process: subprocess.Popen[bytes]) -> int | None:
         assert stream is not None
         stream.close()
     return exit_code if exit_code >= 0 else None
-
-
-@functools.cache
-def require_confinement() -> None:
-    """Check once that a confined process starts here and cannot read a file that this one can.
-
-    Raises:
-        SandboxUnavailableError: It does not start, or the file was read.
-    """
-    look = f"open({str(Path(__file__).with_name('errors.py'))!r}).read()"
-    process = start_process(256, 30)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    end = threading.Timer(START_S, process.kill)
-    end.start()
-    try:
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(json.dumps({"code": look, "functions": []}).encode() + b"\n")
-        began = process.stdout.readline()
-        said = process.stderr.read().decode(errors="replace").strip()[-300:]
-    finally:
-        end.cancel()
-        end_process(process)
-    if not began:
-        raise SandboxUnavailableError(f"A confined program does not start here ({said}). {REMEDY}")
-    if "PermissionError" not in said:
-        raise SandboxUnavailableError(f"A confined program could read a file that it may not read. {REMEDY}")

@@ -12,9 +12,11 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from quartet_sandbox._confinement import REMEDY, START_S, end_process, require_confinement, start_process
+from quartet_sandbox._confinement import REMEDY, end_process, start_process
 from quartet_sandbox.errors import FunctionError, SandboxUnavailableError
 
+START_S = 30.0
+"""Time in which the interpreter starts, on a busy machine too; it does not count as the program's own [s]."""
 END_S = 5.0
 """Time in which a program exits after it closed the pipe of its calls, on a busy machine too [s]."""
 
@@ -119,8 +121,14 @@ async def run_program(code: str, functions: Mapping[str, Function], limits: Limi
     if len(code) > limits.code_chars:
         text = f"The program has {len(code)} characters; at most {limits.code_chars} are allowed. Send a shorter one."
         return ProgramResult(exit_code=1, ending=Ending.EXITED, output=text)
-    await asyncio.to_thread(require_confinement)
     return await _Run(code, functions, limits).run()
+
+
+async def require_confinement() -> None:
+    """Run an empty program. Raises SandboxUnavailableError if this machine cannot confine one."""
+    result = await run_program("", {})
+    if result.exit_code:
+        raise SandboxUnavailableError(f"An empty program fails here ({result.output}). {REMEDY}")
 
 
 class _Run:

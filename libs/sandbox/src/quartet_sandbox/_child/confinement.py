@@ -1,5 +1,6 @@
 """Confine this process, or fail: another user, own namespaces, limits, no capability, Landlock, few system calls."""
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -35,7 +36,7 @@ def confine(readable: list[str], memory_mb: int, cpu_s: int) -> None:
         cpu_s: Processor time in seconds.
 
     Raises:
-        OSError: The kernel lacks what confines a program.
+        OSError: The kernel lacks what confines a program, or does not do what it accepts.
     """
     root = os.geteuid() == 0
     apart = _unshare(OTHERS)
@@ -57,6 +58,10 @@ def confine(readable: list[str], memory_mb: int, cpu_s: int) -> None:
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     _restrict_files(readable)
     refuse_other_calls()
+    for forbidden, argument in ((os.listdir, "/"), (os.getsid, 0)):
+        with contextlib.suppress(PermissionError):
+            forbidden(argument)
+            raise OSError(f"the kernel does not refuse {forbidden.__name__}({argument!r})")
 
 
 def _require(result: int, call: str) -> int:
