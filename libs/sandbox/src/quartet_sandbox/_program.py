@@ -81,6 +81,7 @@ class _Call(BaseModel):
 async def _called(function: Function, asked: _Call) -> Any:
     """Call a function as the program asked. Raises FunctionError if it does not take these arguments."""
     signature, types = inspect.signature(function), get_type_hints(function)
+    name = ""
     try:
         arguments = signature.bind(*asked.args, **asked.kwargs)
         for name, value in arguments.arguments.items():

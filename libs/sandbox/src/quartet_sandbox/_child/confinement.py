@@ -58,10 +58,10 @@ def confine(readable: list[str], memory_mb: int, cpu_s: int) -> None:
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     _restrict_files(readable)
     refuse_other_calls()
-    for forbidden, argument in ((os.listdir, "/"), (os.getsid, 0)):
+    for forbidden, attempt in (("list /", lambda: os.listdir("/")), ("read a session", lambda: os.getsid(0))):
         with contextlib.suppress(PermissionError):
-            forbidden(argument)
-            raise OSError(f"the kernel does not refuse {forbidden.__name__}({argument!r})")
+            attempt()
+            raise OSError(f"the kernel lets a confined process {forbidden}")
 
 
 def _require(result: int, call: str) -> int:
