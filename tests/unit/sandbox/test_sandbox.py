@@ -254,7 +254,7 @@ from quartet_sandbox import Limits, run_program
 async def here():
     print("running", flush=True)
 async def main():
-    await run_program("here()\\nwhile True: pass", {"here": here}, Limits(own_s=1))
+    await run_program("here()\\nimport time; time.sleep(3600)", {"here": here}, Limits(own_s=3600))
 asyncio.run(main())
 """
 
