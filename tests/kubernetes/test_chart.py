@@ -86,7 +86,7 @@ def test_every_pod_is_shut_in(installed):
         assert container["securityContext"] == {
             "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]} | ({"add": ["SYS_PTRACE"]} if name == "quartet-executor" else {}),
+            "capabilities": {"drop": ["ALL"]},
         }, name
         assert spec["automountServiceAccountToken"] is (name == "quartet-secrets"), "one alone speaks to the cluster"
         assert container["resources"]["limits"]["memory"], name

@@ -36,6 +36,11 @@ async def test_a_program_moves_the_arm_and_is_told_the_new_state(arm):
     [
         ("execute_trajectory(position, 0.0)", "NameError: name 'position' is not defined"),
         ("execute_trajectory([0.3, 0.1], 0.0)", "must be three numbers"),
+        ("execute_trajectory([0.3, 0.1, 10**400], 0.0)", "position[2]: Input should be a valid number"),
+        ("execute_trajectory([0.3, 0.1, 0.9], 10**400)", "yaw: Input should be a valid number"),
+        ("execute_trajectory([1e308, 0.1, 0.9], 0.0)", "does not reach"),
+        ("execute_trajectory([1e6, 1e6, 0.9], 0.0)", "does not reach"),
+        ("close_gripper(['block'])", "object_name: Input should be a valid string"),
         ("execute_trajectory([2.0, 0.0, 0.9], 0.0)", "does not reach"),
         ("execute_trajectory([0.3, 0.0, 0.74], 0.0)", "would meet the table"),
         ("close_gripper('cup')", "there is no object 'cup'"),

@@ -45,3 +45,14 @@ async def test_the_scene_is_cleared_only_where_it_may_be_wrong(code, calls):
     with pytest.raises(FunctionError, match=code):
         await ArmFunctions(robot, None).by_name["execute_trajectory"]([0.4, 0.1, 0.9], 0.0)
     assert [tool for tool in robot.called if tool != "get_current_pose"] == calls
+
+
+@pytest.mark.parametrize(
+    ("position", "yaw"),
+    [([1e308, 0, 0], 0), ([0, 0, 10**400], 0), ([0, 0, 0], 1e308), ([0, 0, 0], 10**400), (["x"], 0)],
+)
+async def test_numbers_beyond_any_room_move_nothing(position, yaw):
+    robot = Robot("PLANNING_FAILED")
+    with pytest.raises(FunctionError, match=r"in metres and yaw .* one in radians, none beyond 1000"):
+        await ArmFunctions(robot, None).by_name["execute_trajectory"](position, yaw)
+    assert robot.called == []

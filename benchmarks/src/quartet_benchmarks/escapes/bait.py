@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import resource
 import secrets
 import signal
 import socket
@@ -15,6 +16,8 @@ from types import TracebackType
 from typing import Self
 
 import psutil
+
+from quartet_benchmarks.escapes.system import PRELUDE
 
 SHARED = (Path("/tmp/quartet-escape"), Path("/dev/shm/quartet-escape"))
 _EXITING = 0x4
@@ -61,6 +64,10 @@ class Bait:
         self._not_ours = {child.pid for child in psutil.Process().children(recursive=True)}
         return self
 
+    def prepare(self, code: str) -> str:
+        """Return a program with the constants and functions that it uses."""
+        return "".join(f"{name} = {value!r}\n" for name, value in self.names.items()) + PRELUDE + code
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -88,10 +95,10 @@ class Bait:
             content = path.read_text() if stat.S_ISREG(facts.st_mode) else ""
             attributes = tuple(os.listxattr(path)) if hasattr(os, "listxattr") else ()
             state[path.name] = (content, facts.st_mode, facts.st_uid, facts.st_nlink, facts.st_mtime_ns, attributes)
-        victim = psutil.Process(self._victim.pid)
         # On a busy machine it stops when it is next to run.
-        stopped = self._is_pending(signal.SIGSTOP) or victim.status() == psutil.STATUS_STOPPED
-        state["process"] = (stopped, victim.nice(), tuple(victim.cpu_affinity()))
+        stopped = self._is_pending(signal.SIGSTOP) or psutil.Process(self._victim.pid).status() == psutil.STATUS_STOPPED
+        state["process"] = (stopped, *_scheduling(self._victim.pid))
+        state["owner"] = _scheduling(os.getpid())
         return state
 
     def reached(self, printed: str) -> list[str]:
@@ -137,3 +144,10 @@ class Bait:
 
     def _differs(self, now: dict[str, tuple[object, ...]], name: str) -> bool:
         return now.get(name) != self._before.get(name)
+
+
+def _scheduling(process: int) -> tuple[object, ...]:
+    """Return the priorities, cores and limits of a process."""
+    one = psutil.Process(process)
+    limits = [resource.prlimit(process, limit) for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_CPU)]
+    return one.nice(), one.ionice(), tuple(one.cpu_affinity()), os.sched_getscheduler(process), *limits

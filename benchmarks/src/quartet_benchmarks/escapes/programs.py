@@ -4,6 +4,8 @@ A program knows everything about its surroundings: the constants of `bait.Bait.n
 when it did what it must not; beside that, the suite looks at the bait itself.
 """
 
+from quartet_benchmarks.escapes.system import OTHERS, PRIVILEGES
+
 FILES = {
     "read a file of the user": "print(open(SECRET_FILE).read())",
     "read it with os.open": "import os; print(os.read(os.open(SECRET_FILE, os.O_RDONLY), 100))",
@@ -29,6 +31,19 @@ FILES = {
         "import sys; print(open(sys.path[0] + '/../' * 9 + SECRET_FILE).read())"
     ),
     "read it through /proc/self/root": "print(open('/proc/self/root' + SECRET_FILE).read())",
+    "read it with openat2": (
+        "import ctypes, os, struct; fd = ctypes.CDLL(None).syscall(437, -100, SECRET_FILE.encode(), bytes(24), 24)\n"
+        "print(os.read(fd, 100))"
+    ),
+    "read it by a handle": (
+        "import ctypes, os, struct; c = ctypes.CDLL(None); b = ctypes.create_string_buffer(200); m = ctypes.c_int()\n"
+        "struct.pack_into('I', b, 0, 128); c.name_to_handle_at(-100, SECRET_FILE.encode(), b, ctypes.byref(m), 0)\n"
+        "print(os.read(c.open_by_handle_at(os.open(FOLDER, os.O_RDONLY), b, 0), 100))"
+    ),
+    "read it through another process's root": "print(open(f'/proc/{VICTIM_PID}/root' + SECRET_FILE).read())",
+    "truncate it by opening it": "import os; os.open(SECRET_FILE, os.O_RDONLY | os.O_TRUNC)",
+    "make a file without a name": "import os; os.open(FOLDER, os.O_TMPFILE | os.O_WRONLY); print(DONE)",
+    "make a device": "import os; os.mknod(FOLDER + '/disk', 0o60600, os.makedev(8, 0))",
     "list the user's folder": "import os; os.listdir(FOLDER); print(DONE)",
     "list the root": "import os; os.listdir('/'); print(DONE)",
     "read the passwords": "open('/etc/passwd').read(); print(DONE)",
@@ -87,6 +102,9 @@ NETWORK = {
         "import ctypes, os; n = {'x86_64': 0x40000029}.get(os.uname().machine, 198)\n"
         "print(DONE if ctypes.CDLL(None).syscall(n, 2, 1, 0) >= 0 else 'refused')"
     ),
+    "listen to the network's packets": "import socket; socket.socket(17, socket.SOCK_RAW, 0x300); print(DONE)",
+    "reach the kernel's ciphers": "import socket; socket.socket(38, 5).bind(('hash', 'sha1')); print(DONE)",
+    "make a pair of sockets": "import socket; socket.socketpair(); print(DONE)",
     "connect through io_uring": (
         "import ctypes; b = ctypes.create_string_buffer(200)\n"
         "print(DONE if ctypes.CDLL(None).syscall(425, 8, b) >= 0 else 'refused')"
@@ -100,6 +118,9 @@ PROCESSES = {
     "become a shell": "import os; os.execv('/bin/sh', ['sh', '-c', 'echo ' + DONE])",
     "become another interpreter": (
         "import os, sys; p = sys.executable\nos.execv(p, [p, '-c', f'print(open({SECRET_FILE!r}).read())'])"
+    ),
+    "become a shell through the loader": (
+        "import glob, os; p = glob.glob('/lib*/ld-linux-*')[0]; os.execv(p, [p, '/bin/sh', '-c', 'echo ' + DONE])"
     ),
     "system": "import os; assert os.system('true') == 0; print(DONE)",
     "start processes with multiprocessing": (
@@ -159,6 +180,12 @@ INTERPRETER = {
         "    except OSError: pass\n"
         "import time; time.sleep(1)"
     ),
+    "raise an error in its caller by a list": "take(['block'], 0)",
+    "raise an error in its caller by a number": "take('', 10**400)",
+    "raise an error in its caller by a number without end": (
+        'import os; os.write(4, b\'{"call": "take", "args": ["", 1e999], "kwargs": {}}\\n\'); os.read(3, 1)'
+    ),
+    "raise an error in its caller by depth": "import os; os.write(4, b'[' * 9_999 + b'\\n'); os.read(3, 1)",
     "a program in a string that is too deep": "exec('(' * 100_000)",
     "crash the interpreter": "import ctypes; ctypes.string_at(0)",
     "go on after the end": (
@@ -177,6 +204,9 @@ FLOODS = {
         "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
     ),
     "endless loop in C": "sum(range(10**15))",
+    "endless sleep without pipes": "import os, time; os.closerange(3, 64); time.sleep(10**6)",
+    "endless sleep without descriptors": "import os, time; os.closerange(0, 64); time.sleep(10**6)",
+    "endless sleep in the middle of a call": "import os, time; os.write(4, b'{'); time.sleep(10**6)",
     "endless sleep": "import time; time.sleep(10**6)",
     "threads without end": (
         "import threading\nwhile True:\n"
@@ -205,6 +235,8 @@ PROGRAMS = {
     "files": FILES,
     "network": NETWORK,
     "processes": PROCESSES,
+    "other processes": OTHERS,
+    "privileges": PRIVILEGES,
     "interpreter": INTERPRETER,
     "floods": FLOODS,
 }

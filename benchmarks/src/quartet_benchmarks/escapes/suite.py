@@ -8,7 +8,7 @@ from typing import Any
 from quartet_benchmarks.escapes.bait import Bait
 from quartet_benchmarks.escapes.programs import PROGRAMS
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate, percentile
-from quartet_sandbox import Limits, ProgramResult, run_program
+from quartet_sandbox import Ending, Limits, ProgramResult, run_program
 
 LIMITS = Limits(own_s=1.0, output_bytes=5_000, calls=20)
 LONGEST_S = 10.0
@@ -69,10 +69,17 @@ async def try_program(bait: Bait, code: str) -> tuple[ProgramResult, list[str]]:
         late.extend(one for one in arguments if one == AFTER_THE_END)
         return "hello"
 
-    constants = "".join(f"{name} = {value!r}\n" for name, value in bait.names.items())
+    async def take(name: str, number: float) -> int:
+        await asyncio.sleep(0)
+        return {"block": 1}.get(name, round(1.0 * number))
+
     began = time.monotonic()
     found: list[str] = []
-    result = await run_program(constants + code, {"greet": greet}, LIMITS)
+    try:
+        result = await run_program(bait.prepare(code), {"greet": greet, "take": take}, LIMITS)
+    except Exception as error:
+        found.append(f"raised {type(error).__name__} in its caller")
+        result = ProgramResult(exit_code=1, ending=Ending.EXITED, output="")
     if time.monotonic() - began > LONGEST_S:
         found.append(f"ran for {time.monotonic() - began:.0f} s")
     if str(bait.names["DONE"]) in result.output:

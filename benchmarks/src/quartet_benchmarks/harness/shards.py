@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from quartet_benchmarks.errors import OptionError
 
 if TYPE_CHECKING:
-    from inspect_ai.log import EvalLog, EvalLogInfo
+    from inspect_ai.log import EvalLog, EvalLogInfo, EvalSampleSummary
 
 
 def read_shard(text: str) -> tuple[int, int]:
@@ -49,3 +49,8 @@ def require_whole(shards: Iterable[str]) -> None:
         if missing := sorted(set(range(1, count + 1)) - found):
             told = ", ".join(f"{number}/{count}" for number in missing)
             raise OptionError(f"these shards are missing: {told}; run them, or give their folders, too")
+
+
+def tokens_used(summary: "EvalSampleSummary") -> int:
+    """Return the tokens of the model's answers in a sample; 0 if it was not begun."""
+    return sum(usage.total_tokens for usage in summary.model_usage.values())

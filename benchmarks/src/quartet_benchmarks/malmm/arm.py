@@ -86,7 +86,7 @@ class TabletopArm:
         try:
             x, y, z = (float(value) for value in position)
             turn = float(yaw)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise FunctionError(
                 f"execute_trajectory(position, yaw): position {position!r} must be three numbers and yaw {yaw!r} one"
             ) from None
@@ -103,10 +103,12 @@ class TabletopArm:
         return COMPLETED
 
     async def _do(self, motion: object, *arguments: object) -> None:
-        """Run a motion beside the event loop. Raises FunctionError with what the arm says."""
+        """Run a motion beside the event loop. Raises FunctionError with the arm's error, which the program caused."""
         if self._completed:
             raise FunctionError(COMPLETED)
         try:
             await asyncio.to_thread(motion, *arguments)  # type: ignore[arg-type]
         except TabletopError as error:
             raise FunctionError(str(error)) from None
+        except Exception as error:
+            raise FunctionError(f"the motion failed: {type(error).__name__}: {error}") from error

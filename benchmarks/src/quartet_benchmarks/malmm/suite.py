@@ -13,7 +13,7 @@ from quartet_benchmarks.malmm.kept import episodes_file, keep_episodes, kept_fil
 from quartet_benchmarks.malmm.options import FEEDBACK, Experiment, read_experiment
 from quartet_benchmarks.malmm.speakers import ReferenceModel
 from quartet_benchmarks.malmm.table import Entry, detail, headline, rate_lines, stack_rows, task_rows
-from quartet_benchmarks.malmm.trial import play
+from quartet_benchmarks.malmm.trial import BROKE_OFF, play
 from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_scripted_model.programs import Rates
 from quartet_simulation.tabletop import Tabletop
@@ -86,10 +86,12 @@ def _merge(folders: Sequence[Path], others: Sequence[str]) -> BenchResult:
 
 def _tell(experiment: Experiment, entries: list[Entry], unfinished: int) -> BenchResult:
     if not entries:
-        raise OptionError(f"none of {unfinished} episodes has ended; `inspect view` shows why")
+        raise OptionError(f"none of {unfinished} episodes was begun; `inspect view` shows why")
     result = make_result(experiment, entries)
     if unfinished:
-        result.notes.append(f"{unfinished} episodes have not ended and are in no figure; run it again")
+        result.notes.append(f"{unfinished} episodes were not begun and are in no figure; run it again")
+    if broken := sum(entry.trial.ending == BROKE_OFF for entry in entries):
+        result.notes.append(f"{broken} episodes {BROKE_OFF} and count as failed; run it again to complete them")
     return result
 
 
@@ -118,7 +120,7 @@ def make_result(experiment: Experiment, entries: list[Entry]) -> BenchResult:
 def _ask_models(
     experiment: Experiment, running: dict[str, Any], parameters: BenchParameters
 ) -> tuple[list[Entry], int]:
-    """Return the episodes of the language models and how many have not ended."""
+    """Return the episodes of the language models and how many were not begun."""
     require_inspect("malmm")
     from quartet_benchmarks.harness.prices import read_price
     from quartet_benchmarks.harness.run import Limits

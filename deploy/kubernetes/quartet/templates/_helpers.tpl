@@ -52,7 +52,7 @@ securityContext:
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
-  capabilities: {drop: [ALL]{{ with .capabilities }}, add: {{ toJson . }}{{ end }}}
+  capabilities: {drop: [ALL]}
 {{- end }}
 
 {{/* A process that serves HTTP. It lives while its port is open: /health also says what it waits for, such as a Redis

@@ -4,8 +4,7 @@ async def move(x: float, y: float) -> str: ...
 result = await run_program("move(0.1, 0.2)", {"move": move})
 """
 
-from quartet_sandbox._confinement import require_confinement
-from quartet_sandbox._program import Ending, Function, Limits, ProgramResult, run_program
+from quartet_sandbox._program import Ending, Function, Limits, ProgramResult, require_confinement, run_program
 from quartet_sandbox.errors import FunctionError, SandboxError, SandboxUnavailableError
 
 __all__ = [

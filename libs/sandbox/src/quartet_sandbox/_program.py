@@ -4,18 +4,21 @@ import asyncio
 import inspect
 import json
 import math
+import subprocess
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from quartet_sandbox._confinement import ConfinedProcess, end_process, require_confinement, start_process
-from quartet_sandbox.errors import FunctionError
+from quartet_sandbox._confinement import REMEDY, end_process, start_process
+from quartet_sandbox.errors import FunctionError, SandboxUnavailableError
 
 START_S = 30.0
 """Time in which the interpreter starts, on a busy machine too; it does not count as the program's own [s]."""
+END_S = 5.0
+"""Time in which a program exits after it closed the pipe of its calls, on a busy machine too [s]."""
 
 Function = Callable[..., Awaitable[Any]]
 """A function that programs may call: JSON values in, a JSON value out."""
@@ -63,6 +66,10 @@ class ProgramResult(BaseModel):
     """Names of the functions that it called, in order."""
 
 
+_COLLECTING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_FINITE = ConfigDict(allow_inf_nan=False)
+
+
 class _Call(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -72,11 +79,20 @@ class _Call(BaseModel):
 
 
 async def _called(function: Function, asked: _Call) -> Any:
-    """Call a function as the program asked. Raises FunctionError when it does not take these arguments."""
+    """Call a function as the program asked. Raises FunctionError if it does not take these arguments."""
+    signature, types = inspect.signature(function), get_type_hints(function)
+    name = ""
     try:
-        arguments = inspect.signature(function).bind(*asked.args, **asked.kwargs)
+        arguments = signature.bind(*asked.args, **asked.kwargs)
+        for name, value in arguments.arguments.items():
+            if name in types and signature.parameters[name].kind not in _COLLECTING:
+                arguments.arguments[name] = TypeAdapter(types[name], config=_FINITE).validate_python(value)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = "".join(f"[{place!r}]" for place in wrong["loc"])
+        raise FunctionError(f"{asked.call}{signature}: {name}{where}: {wrong['msg']}") from None
     except TypeError as error:
-        raise FunctionError(f"{asked.call}{inspect.signature(function)}: {error}") from None
+        raise FunctionError(f"{asked.call}{signature}: {error}") from None
     return await function(*arguments.args, **arguments.kwargs)
 
 
@@ -94,8 +110,9 @@ async def run_program(code: str, functions: Mapping[str, Function], limits: Limi
 
     Args:
         code: Python.
-        functions: What the program may call, by name. One call runs at a time. A `FunctionError` is raised in the
-            program; any other exception of a function ends the program and is raised here.
+        functions: What the program may call, by name. One call runs at a time, with arguments of the annotated
+            types and finite numbers. A `FunctionError` is raised in the program; any other exception of a function
+            ends the program and is raised here.
         limits: Limits of the program.
 
     Raises:
@@ -105,8 +122,14 @@ async def run_program(code: str, functions: Mapping[str, Function], limits: Limi
     if len(code) > limits.code_chars:
         text = f"The program has {len(code)} characters; at most {limits.code_chars} are allowed. Send a shorter one."
         return ProgramResult(exit_code=1, ending=Ending.EXITED, output=text)
-    await asyncio.to_thread(require_confinement)
     return await _Run(code, functions, limits).run()
+
+
+async def require_confinement() -> None:
+    """Run an empty program. Raises SandboxUnavailableError if this machine cannot confine one."""
+    result = await run_program("", {})
+    if result.exit_code:
+        raise SandboxUnavailableError(f"An empty program fails here ({result.output}). {REMEDY}")
 
 
 class _Run:
@@ -117,6 +140,7 @@ class _Run:
         self._output = bytearray()
         self._calls: list[str] = []
         self._own_left_s = limits.own_s
+        self._confined = False
 
     async def run(self) -> ProgramResult:
         process = await self._start()
@@ -127,12 +151,14 @@ class _Run:
             ended = end
         finally:
             exit_code = await asyncio.shield(asyncio.to_thread(end_process, process))
+        text = self._output[: self._limits.output_bytes].decode(errors="replace")
+        if ended is None and not self._confined:
+            raise SandboxUnavailableError(f"A confined program does not start here ({text.strip()}). {REMEDY}")
         if ended is None and exit_code is None:
             ended = _Ended(
                 Ending.MEMORY_OR_SIGNAL,
                 f"The program was ended: it used more than {self._limits.memory_mb} MiB, or crashed.",
             )
-        text = self._output[: self._limits.output_bytes].decode(errors="replace")
         if ended is None:
             return self._result(exit_code or 0, Ending.EXITED, text)
         return self._result(1, ended.ending, f"{text}\n{ended}" if text else str(ended))
@@ -140,7 +166,7 @@ class _Run:
     def _result(self, exit_code: int, ending: Ending, output: str) -> ProgramResult:
         return ProgramResult(exit_code=exit_code, ending=ending, output=output, calls=tuple(self._calls))
 
-    async def _start(self) -> ConfinedProcess:
+    async def _start(self) -> subprocess.Popen[bytes]:
         """Start the process; when this is cancelled meanwhile, end it before anything of the program runs."""
         cpu_s = math.ceil(self._limits.own_s) + 1
         starting = asyncio.create_task(asyncio.to_thread(start_process, self._limits.memory_mb, cpu_s))
@@ -150,7 +176,7 @@ class _Run:
             await asyncio.to_thread(end_process, await starting)
             raise
 
-    async def _drive(self, process: ConfinedProcess) -> None:
+    async def _drive(self, process: subprocess.Popen[bytes]) -> None:
         """Answer the program's calls and keep what it prints until it ends.
 
         Raises:
@@ -163,7 +189,7 @@ class _Run:
             protocol = asyncio.StreamReaderProtocol(reader)
             transports.append((await loop.connect_read_pipe(lambda p=protocol: p, pipe))[0])
         writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, process.stdin)
-        tasks = [asyncio.create_task(self._answer(calls, writer)), asyncio.create_task(self._collect(printed))]
+        tasks = [asyncio.create_task(self._answer(calls, writer, process)), asyncio.create_task(self._collect(printed))]
         try:
             writer.write(json.dumps({"code": self._code, "functions": list(self._functions)}).encode() + b"\n")
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
@@ -177,10 +203,12 @@ class _Run:
             for transport in (*transports, writer):
                 transport.close()
 
-    async def _answer(self, calls: asyncio.StreamReader, writer: asyncio.WriteTransport) -> None:
+    async def _answer(
+        self, calls: asyncio.StreamReader, writer: asyncio.WriteTransport, process: subprocess.Popen[bytes]
+    ) -> None:
         try:
             async with asyncio.timeout(START_S):
-                await calls.readline()
+                self._confined = bool(await calls.readline())
         except TimeoutError:
             raise _Ended(Ending.TIME, f"The program did not begin within {START_S:g} s.") from None
         while line := await self._own_time(calls.readline()):
@@ -197,6 +225,12 @@ class _Run:
             except FunctionError as error:
                 answer = {"error": str(error)}
             writer.write(json.dumps(answer).encode() + b"\n")
+        try:
+            async with asyncio.timeout(END_S):
+                await asyncio.to_thread(process.wait)
+        except TimeoutError:
+            text = f"The program was ended: it closed the pipe of its calls and did not exit within {END_S:g} s."
+            raise _Ended(Ending.TIME, text) from None
 
     async def _own_time(self, line: Awaitable[bytes]) -> bytes:
         """Wait for the program's next call or its end, within what is left of its own time."""

@@ -1,6 +1,5 @@
 """One request: a person's word where the policy wants one, the program in the sandbox, a look at what it left."""
 
-import asyncio
 from typing import Any
 
 from quartet_agent_runtime import CodedAgent, RequestContext, VerificationError
@@ -32,7 +31,7 @@ async def _perform(check: RequestContext) -> dict[str, Any]:
     arguments = check.request.arguments
     assert isinstance(arguments, ExecutorArguments)
     try:
-        await asyncio.to_thread(require_confinement)
+        await require_confinement()
     except SandboxUnavailableError as error:
         return _ended(ExecutorCode.NO_CONFINEMENT, f"no program is run: {error}", arguments.before)
     if not arguments.code.strip():

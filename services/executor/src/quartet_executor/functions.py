@@ -28,6 +28,8 @@ STRAIGHT_M, STRAIGHT_RAD = 0.02, 0.1
 from one."""
 NEAR_M = 0.04
 """How far beyond its own sides an object may be from the hand that closes on it."""
+MOST = 1000.0
+"""Largest coordinate and turn that a program may name [m, rad]."""
 _NUMBER = re.compile(r" \d+$")
 """What tells one of several things of a name."""
 AGAIN = frozenset(
@@ -192,16 +194,16 @@ class ArmFunctions:
 
 
 def _numbers(position: object, yaw: object) -> tuple[float, float, float, float]:
-    """Return x, y, z and yaw. Raises FunctionError for anything that is not four finite numbers."""
+    """Return x, y, z and yaw. Raises FunctionError for anything that is not four numbers up to MOST."""
     try:
         x, y, z = (float(value) for value in position)  # type: ignore[attr-defined]
         turn = float(yaw)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         x = y = z = turn = math.nan
-    if not all(map(math.isfinite, (x, y, z, turn))):
+    if not all(abs(value) <= MOST for value in (x, y, z, turn)):
         raise FunctionError(
-            f"execute_trajectory(position, yaw): position {position!r} must be three finite numbers [x, y, z] and yaw "
-            f"{yaw!r} one"
+            f"execute_trajectory(position, yaw): position {position!r} must be three numbers [x, y, z] in metres and "
+            f"yaw {yaw!r} one in radians, none beyond {MOST:g}"
         )
     return x, y, z, turn
 

@@ -105,7 +105,7 @@ def test_a_call_is_written_with_its_sample_and_not_once_more_on_the_way(
 def test_a_provider_that_fails_marks_the_trial_and_the_others_go_on(tmp_path: Path) -> None:
     result = bench(**SMALL | {"model": ["said/broken"], "p_fault": None}, price="0,0", out=tmp_path)
     assert sorted(trial["seed"] for trial in trials(tmp_path)) == ["0", "0", "2", "2"]
-    assert any("2 trials have not ended" in note and "no answer from the provider" in note for note in result.notes)
+    assert any("2 trials were not begun" in note and "no answer from the provider" in note for note in result.notes)
 
 
 def test_a_model_that_costs_wants_a_price_and_a_budget_that_stops_it(tmp_path: Path) -> None:
@@ -115,12 +115,17 @@ def test_a_model_that_costs_wants_a_price_and_a_budget_that_stops_it(tmp_path: P
     with pytest.raises(OptionError, match=r"about \$.* Give --budget-usd"):
         bench(**paid, price="1,1", out=tmp_path)
     # A call costs $0.0011 and reserves some $0.007; a trial has seven.
-    with pytest.raises(OptionError, match="none of 6 trials has ended"):
-        bench(**paid, price="1,1", budget_usd=0.01, out=tmp_path)
+    with pytest.raises(OptionError, match="none of 6 trials was begun"):
+        bench(**paid, price="1,1", budget_usd=0.001, out=tmp_path)
+    begun = bench(**paid, price="1,1", budget_usd=0.01, out=tmp_path)
+    assert {value.successes for name, value in begun.metrics.items() if name.startswith("success_rate")} == {0}
+    assert any("count as failed; run it again to complete them. The first broke off: " in note for note in begun.notes)
     spent = sum(map(float, (tmp_path / "spent-usd.txt").read_text().split()))
     assert 0.0011 <= spent <= 0.01
     # With more it goes on in the same folder, and what was spent counts.
-    assert bench(**paid, price="1,1", budget_usd=1.0, out=tmp_path).rows
+    completed = bench(**paid, price="1,1", budget_usd=1.0, out=tmp_path)
+    assert sum(value.n for name, value in completed.metrics.items() if name.startswith("success_rate")) == 6
+    assert not any("run it again" in note for note in completed.notes)
     assert sum(map(float, (tmp_path / "spent-usd.txt").read_text().split())) == pytest.approx(spent + 6 * 7 * 0.0011)
 
 

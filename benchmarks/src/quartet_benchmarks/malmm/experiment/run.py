@@ -13,12 +13,12 @@ from quartet_benchmarks.harness.budget import FREE
 from quartet_benchmarks.harness.estimate import Counted, Use, tell_cost
 from quartet_benchmarks.harness.models import connect
 from quartet_benchmarks.harness.run import Limits, run_tasks
-from quartet_benchmarks.harness.shards import each_log, read_shard, require_whole, shard_folder
+from quartet_benchmarks.harness.shards import each_log, read_shard, require_whole, shard_folder, tokens_used
 from quartet_benchmarks.malmm.experiment.task import malmm
 from quartet_benchmarks.malmm.options import FEEDBACK, Experiment
 from quartet_benchmarks.malmm.speakers import ReferenceModel
 from quartet_benchmarks.malmm.table import Entry
-from quartet_benchmarks.malmm.trial import Trial, play
+from quartet_benchmarks.malmm.trial import BROKE_OFF, Trial, play
 from quartet_simulation.tabletop import Tabletop
 
 SAME = ("episodes", "seed", "observation")
@@ -34,7 +34,7 @@ def run_episodes(
     progress: Callable[[str], None],
     environment: Mapping[str, str] = os.environ,
 ) -> tuple[list[Entry], int]:
-    """Run the episodes of a shard that have no log yet; return all of it and how many have not ended.
+    """Run the episodes of a shard that have no log yet; return all of it and how many were not begun.
 
     Args:
         experiment: what is run.
@@ -87,7 +87,9 @@ async def estimate(experiment: Experiment) -> Use:
 
 
 def read_episodes(folders: Sequence[Path], *, whole: bool) -> tuple[Experiment, list[Entry], int]:
-    """Return of all logs below the folders what experiment they are of, its episodes, and how many have not ended.
+    """Return of all logs below the folders what experiment they are of, its episodes, and how many were not begun.
+
+    An episode that broke off after an answer of the model counts as failed unless another log has its end.
 
     Args:
         folders: with logs in them or below.
@@ -109,14 +111,16 @@ def read_episodes(folders: Sequence[Path], *, whole: bool) -> tuple[Experiment, 
         kind = (model, arguments["framework"], not feedback)
         asked |= {(*kind, *_episode(str(name))) for name in log.eval.dataset.sample_ids or ()}
         for summary in read_eval_log_sample_summaries(info):
-            if summary.error is not None or not summary.scores:
-                continue
             task, seed, variation = _episode(str(summary.id))
-            (score,) = summary.scores.values()
-            trial = Trial(**(score.metadata or {})["trial"])
-            found[*kind, task, seed, variation] = Entry(
-                task, variation, seed, model, arguments["framework"], feedback, trial
-            )
+            key = (*kind, task, seed, variation)
+            if summary.error is None and summary.scores:
+                (score,) = summary.scores.values()
+                trial = Trial(**(score.metadata or {})["trial"])
+            elif key not in found and (tokens := tokens_used(summary)):
+                trial = Trial(False, BROKE_OFF, summary.turn_count or 0, tokens, 0, 0, summary.total_time or 0.0)
+            else:
+                continue
+            found[key] = Entry(task, variation, seed, model, arguments["framework"], feedback, trial)
     if len({tuple(one[name] for name in SAME) for one in headers}) > 1:
         raise OptionError(f"the logs in {', '.join(map(str, folders))} are of several experiments; merge those of one")
     if whole:

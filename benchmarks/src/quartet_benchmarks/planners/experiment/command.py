@@ -49,7 +49,7 @@ def run(parameters: BenchParameters) -> BenchResult:
     folder.mkdir(parents=True, exist_ok=True)
     entries, errors = read_trials(merged or [folder], whole=bool(merged))
     if not entries:
-        raise OptionError(f"none of {len(errors)} trials has ended; the first: {next(iter(errors.values()), '')}")
+        raise OptionError(f"none of {len(errors)} trials was begun; the first: {next(iter(errors.values()), '')}")
     result = make_result(entries, errors, facts)
     for path in write(folder, result, entries):
         parameters.progress(f"wrote {path}")

@@ -5,20 +5,22 @@ from pathlib import Path
 
 from inspect_ai.log import EvalLog, EvalSampleSummary, read_eval_log_sample, read_eval_log_sample_summaries
 
-from quartet_benchmarks.harness.shards import each_log, require_whole
-from quartet_benchmarks.planners.experiment.task import SCORER, TRIAL
+from quartet_benchmarks.harness.shards import each_log, require_whole, tokens_used
+from quartet_benchmarks.planners.experiment.task import SCORER, TRIAL, reference_steps
 from quartet_benchmarks.planners.options import HISTORY
 from quartet_benchmarks.planners.table import Entry
 from quartet_benchmarks.planners.trial import Trial
 from quartet_teams import Plan
 
+BROKE_OFF = "broke off"
 Key = tuple[str, int, int, str, str, str]
 
 
 def read_trials(folders: Sequence[Path], *, whole: bool) -> tuple[list[Entry], dict[Key, str]]:
-    """Return the trials of all logs below the folders, in one order, and the errors of those that had no end.
+    """Return the trials of all logs below the folders, in one order, and the errors of those that were not begun.
 
-    Where a trial has several logs, since a run was resumed, the one that came to an end counts.
+    If a trial has several logs, since a run was resumed, the one that came to an end counts. A trial that broke off
+    after an answer of the model counts as failed unless another log has its end.
 
     Args:
         folders: with logs in them or below.
@@ -35,7 +37,7 @@ def read_trials(folders: Sequence[Path], *, whole: bool) -> tuple[list[Entry], d
         errors |= {_key(log, str(name)): "was not begun" for name in log.eval.dataset.sample_ids or ()}
         for summary in read_eval_log_sample_summaries(info):
             key = _key(log, str(summary.id))
-            if entry := _entry(key, summary):
+            if entry := _entry(key, summary) or entries.get(key) or _broken_off(key, summary):
                 entries[key] = entry
             else:
                 errors[key] = summary.error or "has not ended"
@@ -68,6 +70,15 @@ def _key(log: EvalLog, sample: str) -> Key:
     model = log.eval.model.removeprefix("openai-api/")
     arguments = log.eval.task_args
     return world, int(robots), int(seed), model, HISTORY[arguments["history"]].value, arguments["framework"]
+
+
+def _broken_off(key: Key, summary: EvalSampleSummary) -> Entry | None:
+    """Return a trial that began and broke off, as a failed one; None if the model answered nothing in it."""
+    if not (tokens := tokens_used(summary)):
+        return None
+    reason = f"{BROKE_OFF}: {summary.error or 'has not ended'}"
+    trial = Trial(succeeded=False, steps=0, calls=summary.turn_count or 0, tokens=tokens, reason=reason, harness_s=0.0)
+    return Entry(*key[:5], key[5], reference_steps(*key[:3]), trial)
 
 
 def _entry(key: Key, summary: EvalSampleSummary) -> Entry | None:

@@ -9,6 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from quartet_benchmarks.harness.speakers import SPEAKERS
+from quartet_benchmarks.planners.experiment.logs import BROKE_OFF
 from quartet_benchmarks.planners.table import (
     Entry,
     detail,
@@ -32,7 +33,7 @@ PUBLISHED_NOTE = (
 
 
 def make_result(entries: Sequence[Entry], errors: Mapping[Any, str], parameters: dict[str, Any]) -> BenchResult:
-    """Return the result of the trials; errors are trials without an end."""
+    """Return the result of the trials; errors are of trials that were not begun."""
     kinds = sorted({(entry.model, entry.history) for entry in entries})
     metrics: dict[str, float | Rate] = {}
     for model, history in kinds:
@@ -46,7 +47,11 @@ def make_result(entries: Sequence[Entry], errors: Mapping[Any, str], parameters:
     if errors:
         first = next(iter(errors.values()))
         notes.append(
-            f"{len(errors)} trials have not ended and are in no figure; run it again. The first: {first[:300]}"
+            f"{len(errors)} trials were not begun and are in no figure; run it again. The first: {first[:300]}"
+        )
+    if broken := [entry.trial.reason for entry in entries if entry.trial.reason.startswith(BROKE_OFF)]:
+        notes.append(
+            f"{len(broken)} trials count as failed; run it again to complete them. The first {broken[0][:300]}"
         )
     return BenchResult("planners", parameters, metrics, main_rows(entries), [detail(e) for e in entries], notes)
 

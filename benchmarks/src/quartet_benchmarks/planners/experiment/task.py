@@ -99,7 +99,7 @@ def outcome() -> Scorer:
             explanation=trial["reason"],
             metadata={
                 "harness_s": trial["harness_s"],
-                "reference_steps": _reference_steps(about["world"], about["robots"], about["seed"]),
+                "reference_steps": reference_steps(about["world"], about["robots"], about["seed"]),
             },
         )
 
@@ -107,5 +107,6 @@ def outcome() -> Scorer:
 
 
 @functools.cache
-def _reference_steps(world: str, robots: int, seed: int) -> int:
+def reference_steps(world: str, robots: int, seed: int) -> int:
+    """Return the steps that the reference solution of an instance takes."""
     return reference(make(world, robots, seed)).steps

@@ -230,6 +230,12 @@ class Tabletop:
             turns += [math.pi, -math.pi]
         problem: TabletopError | None = None
         for end_yaw in (wanted + turn for turn in turns):
+            try:
+                # A way to a far end would have a step for each of its centimetres.
+                top_down(position, end_yaw)
+            except UnreachableError as error:
+                problem = problem or error
+                continue
             for way in _ways(start, start_yaw, position, end_yaw):
                 try:
                     path = np.array([top_down(point, turn) for point, turn in way])
