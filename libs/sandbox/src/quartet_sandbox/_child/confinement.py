@@ -47,6 +47,7 @@ def confine(readable: list[str], memory_mb: int, cpu_s: int) -> None:
         _unshare(NEW_USER)
     if root and not (apart or other):
         raise PermissionError("root may change neither its user id nor its namespaces here; use another user")
+    os.close(os.pidfd_open(os.getpid()))  # If the kernel refuses it, no process starts that cannot be watched.
     if process := os.fork():
         _watch(process)
     _limit(memory_mb, cpu_s, threads=apart or other)
