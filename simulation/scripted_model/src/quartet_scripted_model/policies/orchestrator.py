@@ -27,7 +27,7 @@ def policy(talk: Conversation, misreading: Kind | None = None) -> Policy:
         yield from _report(talk, [], f"I did nothing, since I do not understand the sentence. {error} {SCRIPTED}")
         return
     if problem := next((why for _, spot in request.drives if (why := settle_drive(vocabulary, spot)[2])), ""):
-        yield from _report(talk, [], f"I did nothing. {problem} {SIMPLE_ENGLISH}")
+        yield from _report(talk, [], f"I did nothing. {problem}")
     elif request.deliveries:
         jobs = yield from settle(talk, vocabulary, request.deliveries)
         yield from _carry(talk, vocabulary, jobs, request.drives, misreading)
