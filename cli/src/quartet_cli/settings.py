@@ -31,6 +31,9 @@ class CliSettings(ProcessSettings):
     api_token: SecretStr | None = None
     """Token for the orchestrator; None: that of the running `quartet up`, for its own URL only."""
     api_token_file: Path | None = None
+    assistant_token: SecretStr | None = None
+    """Token of `quartet mcp`; None: that of the running `quartet up`, for its own URL only."""
+    assistant_token_file: Path | None = None
     page_address: str = ""
     """Address of the page as a browser reaches it, where that is not `url`: in a container."""
     overhead_url: str = ""
@@ -51,7 +54,17 @@ class CliSettings(ProcessSettings):
 
     def token(self) -> str | None:
         """Return the token for the orchestrator. Raises UsageError."""
-        return _token(self, "api_token", running_stack() if self.url == running_stack().get("url") else {})
+        return _token(self, "api_token", self._running_at_url())
+
+    def token_for_assistant(self) -> str | None:
+        """Return the token of an assistant; the command's own only if a variable gives it. Raises UsageError."""
+        if (token := _token(self, "assistant_token", self._running_at_url())) is not None:
+            return token
+        return self.token() if self.api_token is not None or self.api_token_file is not None else None
+
+    def _running_at_url(self) -> dict[str, str]:
+        running = running_stack()
+        return running if self.url == running.get("url") else {}
 
     def token_for_stop(self) -> str | None:
         """Return the token for the stop service. Raises UsageError."""
@@ -62,8 +75,7 @@ class CliSettings(ProcessSettings):
 
         That of the running `quartet up` is for its own page only, so that no other page gets it.
         """
-        own = not self.stop_url and self.url == running_stack().get("url")
-        return _token(self, "stop_token", running_stack() if own else {})
+        return _token(self, "stop_token", {} if self.stop_url else self._running_at_url())
 
     def servers_of(self, robot: str) -> dict[str, str]:
         """Return the MCP endpoint of each server of `robot`; {} when none is known."""

@@ -210,17 +210,19 @@ def think(x):
         ([look(1), move(1)], []),
         ([look(1), move(1), think(1)], []),
         ([look(1), move(2)], []),
-        ([look(1) + move(1)], []),
-        ([look(1) + move(2)], []),
+        ([look(1) + move(1)], ["1"]),
+        ([look(1) + move(2)], ["1"]),
+        ([look(1) + move(1), think(1)], ["1"]),
+        ([look(1) + move(1), move(1)], []),
         ([look(1) + think(1) + move(1)], ["1"]),
         ([move(1) + look(1)], ["1"]),
         ([move(2) + look(1)], []),
-        ([look(1) + move(1) + look(2)], ["2"]),
+        ([look(1) + move(1) + look(2)], ["1", "2"]),
         ([look(1), move(1) + look(2)], ["2"]),
         ([look(1), move(1), look(2)], ["2"]),
     ],
 )
-async def test_picture_is_shown_until_the_robot_may_have_moved(model, memory, make_loop, talk, turns, shown):
+async def test_picture_is_shown_once_and_until_the_robot_may_have_moved(model, memory, make_loop, talk, turns, shown):
     """The motion to 2 fails, and may have moved the robot all the same."""
     model.takes_images = True
     model.script = [*(talk.calls(*turn) for turn in turns), talk.report()]
@@ -229,6 +231,14 @@ async def test_picture_is_shown_until_the_robot_may_have_moved(model, memory, ma
     looks = sum(name == LOOK for turn in turns for name, _ in turn if (MOVE, {"x": 2}) not in turn[:1])
     kept = [message["images"] for message in memory.transcripts["r1"]["messages"] if "images" in message]
     assert len(kept) == looks, "the transcript keeps all"
+
+
+async def test_picture_that_is_outdated_says_so(model, memory, make_loop, talk):
+    model.takes_images = True
+    model.script = [talk.calls(*look(1), *move(1), *move(3), *look(2)), talk.report()]
+    await make_loop(Machine().tools).run("system", "user")
+    captions = [message["content"][0]["text"] for message in model.last() if isinstance(message["content"], list)]
+    assert [one.count("The robot has moved since.") for one in captions] == [1, 0]
 
 
 async def test_picture_follows_all_results_of_its_turn(model, memory, make_loop, talk):
@@ -245,7 +255,7 @@ async def test_loop_that_is_continued_shows_the_same_pictures(model, memory, mak
     model.script = [lambda body: turns[sum(message["role"] == "assistant" for message in body["messages"])]]
     await make_loop(Machine().tools).run("system", "user")
     events, before = list(memory.events), [pictures(body) for body in model.requests]
-    assert before == [[], ["1"], ["2"], []]
+    assert before == [[], ["1"], ["2"], ["3"]]
 
     async def load(reference):
         return memory.pictures[reference], "image/jpeg"

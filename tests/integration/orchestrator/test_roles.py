@@ -10,7 +10,7 @@ from mcp_types import ElicitResult
 
 from quartet_bus import Question, QuestionError
 from quartet_contracts import Answer, State
-from quartet_orchestrator.errors import SetupError
+from quartet_process import SecretError
 
 PICK = ("approach", {"target_area": "kitchen", "object_name": "red coke can", "next_action": "pick"})
 TOKENS = {
@@ -116,21 +116,44 @@ async def test_a_session_goes_with_the_role_of_its_token(with_tokens, tmp_path):
         assert (await client.http.get("/tasks")).status_code == 401
 
 
-async def test_a_role_that_does_not_exist_is_told_at_the_start(start, agents, tmp_path):
+async def test_a_line_with_a_role_that_does_not_exist_is_ignored_and_told_in_health(with_tokens, tmp_path):
+    async with with_tokens("anna") as client:
+        assert "ignored_tokens" not in (await client.http.get("/health")).json()
+        draft = tmp_path / "draft"
+        draft.write_text(f"{TOKENS['assistant'].replace('submit', 'sumbit')}\n{TOKENS['anna']}\n")
+        draft.replace(tmp_path / "api_token")
+        assert (await client.http.get("/tasks", headers=bearer("assistant"))).status_code == 401
+        assert (await client.http.get("/tasks")).status_code == 200
+        (why,) = (await client.http.get("/health")).json()["ignored_tokens"]
+        assert why == "api_token: line 1 has no role, or one that does not exist; valid: submit, approve, admin"
+
+
+async def test_without_one_valid_line_it_does_not_start(start, agents, tmp_path):
     file = tmp_path / "api_token"
     file.write_text("the-token-of-the-assistant helper roles=sumbit\n")
-    with pytest.raises(SetupError, match=r"helper.*sumbit.*submit, approve, admin"):
+    with pytest.raises(SecretError, match="line 1 has no role, or one that does not exist"):
         async with start(api_token=None, api_token_file=file):
             pass
 
 
-async def test_a_role_that_comes_to_be_wrong_gives_nothing(with_tokens, tmp_path):
-    async with with_tokens("anna") as client:
-        draft = tmp_path / "draft"
-        draft.write_text("the-token-of-anna-herself anna roles=sumbit\n")
-        draft.replace(tmp_path / "api_token")
-        assert (await client.http.get("/tasks")).status_code == 200, "who is known may look"
-        assert (await client.http.post("/tasks", json={"sentence": "tidy up"})).status_code == 403
+async def test_the_token_of_quartet_mcp_submits_whatever_its_line_says(start, agents, tmp_path, model, do, asking):
+    asking()
+    model.say(PICK, do.report(False))
+    agents.start()
+    file = tmp_path / "assistant_token"
+    file.write_text("the-token-of-quartet-mcp anna roles=admin\n")
+    async with start(assistant_token_file=file) as client:
+        mine = {"Authorization": "Bearer the-token-of-quartet-mcp"}
+        assert (await client.http.post("/session", headers=mine)).status_code == 401
+        given = await client.http.post("/tasks", json={"sentence": "put the can on the table"}, headers=mine)
+        assert given.status_code == 202, given.text
+        task_id = given.json()["task"]["task_id"]
+        await client.until_state(task_id, State.PAUSED)
+        refused = await client.http.post(f"/tasks/{task_id}/answer", json={"text": "yes"}, headers=mine)
+        assert refused.status_code == 403
+        assert (await client.http.post(f"/tasks/{task_id}/cancel", headers=mine)).status_code == 202
+        await client.events(task_id)
+    assert asking.decision is None
 
 
 async def test_an_answer_is_not_taken_by_a_question_that_was_not_checked(agents):

@@ -55,6 +55,17 @@ def test_a_running_demo_is_found_if_no_stack_is_up(up: Path, tmp_path: Path) -> 
     assert (load_settings().url, load_settings().token()) == ("http://127.0.0.1:8100", "the-token-of-the-stack")
 
 
+def test_an_assistant_gets_a_token_of_its_own(up: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never that of the command, which may approve, unless a variable names it."""
+    assert load_settings().token_for_assistant() is None
+    (up / "cli" / "assistant_token").write_text("the-token-of-assistants\n")
+    assert load_settings().token_for_assistant() == "the-token-of-assistants"
+    assert load_settings("http://robot.example:8000").token_for_assistant() is None
+    monkeypatch.setenv("QUARTET_API_TOKEN", "from-the-environment")
+    assert load_settings().token_for_assistant() == "the-token-of-assistants"
+    assert load_settings("http://robot.example:8000").token_for_assistant() == "from-the-environment"
+
+
 def test_its_token_is_sent_to_nobody_else(up: Path) -> None:
     assert load_settings("http://robot.example:8000").token() is None
 

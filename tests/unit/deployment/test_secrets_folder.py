@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from quartet_bus.access import ROLES, acl_file, digest, digests_in
 from quartet_cli.main import app
-from quartet_contracts import ALGORITHM
+from quartet_contracts import ALGORITHM, Role
 from quartet_deployment import SECRETS, SecretsError, SecretsFolder, check_secrets
 from quartet_process import Secret
 
@@ -53,7 +53,7 @@ def test_each_process_holds_what_it_needs_and_nothing_more(folder: SecretsFolder
     agent = ["gateway_key", "metrics_token", "redis_password"]
     server = ["bridge_token", "grant_public_key", "metrics_token", "stop_public_key"]
     assert held == {
-        "orchestrator": sorted([*agent, "api_token", "grant_private_key", "stop_button_token"]),
+        "orchestrator": sorted([*agent, "api_token", "assistant_token", "grant_private_key", "stop_button_token"]),
         "approach": agent,
         "pick": agent,
         "place": agent,
@@ -71,7 +71,7 @@ def test_each_process_holds_what_it_needs_and_nothing_more(folder: SecretsFolder
         "redis": ["admin_password", "users.acl"],
         "exporter": ["redis_password"],
         "prometheus": ["metrics_token"],
-        "cli": ["api_token", "stop_token"],
+        "cli": ["api_token", "assistant_token", "stop_token"],
     }  # fmt: skip
     private = [path for path in folder.root.rglob("*") if "PRIVATE" in (path.read_text() if path.is_file() else "")]
     assert sorted(path.parent.name for path in private) == ["orchestrator", "stop"]
@@ -275,8 +275,30 @@ def test_the_commands(tmp_path: Path) -> None:
     assert len(table.splitlines()) > 10
     assert not any(text in table + made.output for text in texts if text != "cli"), "no value is shown"
     run.invoke(app, ["secrets", "retire", folder, "api_token"])
+    token = run.invoke(app, ["secrets", "add", folder, "anna", "--role", "submit", "--role", "approve"]).output.strip()
+    assert (tmp_path / "secrets/orchestrator/api_token").read_text().endswith(f"\n{token} anna roles=approve,submit\n")
+    assert "is in order" in run.invoke(app, ["secrets", "check", folder]).output
+    assert run.invoke(app, ["secrets", "add", folder, "ben", "--role", "king"]).exit_code == 2
     wrong = run.invoke(app, ["secrets", "rotate", folder, "coffee"])
     assert isinstance(wrong.exception, SecretsError)
-    assert "there is no secret 'coffee'; valid: api_token, stop_token" in str(wrong.exception)
+    assert "there is no secret 'coffee'; valid: api_token, assistant_token, stop_token" in str(wrong.exception)
     offline = run.invoke(app, ["secrets", "rotate", folder, "redis_password", "--offline"])
     assert offline.exit_code == 0, offline.output
+
+
+@pytest.mark.parametrize("name", ["cli", "", "two words", "roles=admin", "a\nb"])
+def test_a_caller_has_a_name_of_its_own(folder: SecretsFolder, name: str) -> None:
+    before = folder.path("orchestrator", "api_token").read_text()
+    said = "has a token in .*; remove its line" if name == "cli" else "is not valid; valid"
+    with pytest.raises(SecretsError, match=said):
+        folder.add_caller(name, [Role.SUBMIT])
+    assert folder.path("orchestrator", "api_token").read_text() == before
+
+
+def test_who_was_added_stays_when_the_commands_token_is_rotated(folder: SecretsFolder) -> None:
+    token = folder.add_caller("anna", [Role.SUBMIT])
+    folder.rotate("api_token", nothing)
+    folder.retire("api_token", nothing)
+    accepted = Secret("x", folder.path("orchestrator", "api_token"))
+    assert accepted.owner_of(token) == "anna roles=submit"
+    assert len(accepted.values) == 2

@@ -105,6 +105,22 @@ def test_what_cannot_be_used_is_told_without_its_value(tmp_path, text, said):
     assert "short" not in str(problem.value)
 
 
+def test_a_bad_line_is_ignored_and_told_without_its_content(tmp_path, caplog):
+    """Where name and token are swapped, the token is the owner."""
+    file = write(
+        tmp_path / "tokens",
+        "a-token-that-is-fine anna\nshort ben\nbob the-token-of-bob-itself\nits-role-is-a-bad-one king",
+    )
+    secret = Secret("QUARTET_X", file, least=16, fault_of=lambda owner: "has a bad role" if owner == "king" else "")
+    assert [value.owner for value in secret.values] == ["anna"]
+    fewer = "characters; valid: at least 16"
+    assert secret.ignored == (f"line 2 holds 5 {fewer}", f"line 3 holds 3 {fewer}", "line 4 has a bad role")
+    assert "QUARTET_X: line 4 has a bad role; the line is ignored" in caplog.text
+    assert "bob" not in caplog.text
+    write(file, "a-token-that-is-fine anna")
+    assert (len(secret.values), secret.ignored) == (1, ())
+
+
 def test_a_secret_that_is_needed_and_missing_names_every_way_to_give_it():
     with pytest.raises(
         SecretError, match=r"QUARTET_STOP_TOKEN is not set, nor QUARTET_STOP_TOKEN_FILE.*stop_token.*do it"

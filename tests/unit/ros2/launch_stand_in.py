@@ -1,5 +1,6 @@
 """Just enough of launch, launch_ros, ament_index_python and moveit_configs_utils to run the launch files and see what
-they would start. The real ones are no Python packages that can be installed without ROS."""
+they would start. The real ones are no Python packages that can be installed without ROS. As strict as launch 3.7.1: an
+argument without a default is required, also of a file that is included, to which it must be given by name."""
 
 import importlib.util
 import sys
@@ -54,6 +55,12 @@ class IncludeLaunchDescription:
 
 
 @dataclass
+class SetRemap:
+    source: str
+    target: str
+
+
+@dataclass
 class Node:
     package: str
     executable: str
@@ -88,7 +95,7 @@ def ros(shares: dict[str, Path]) -> Iterator[None]:
         "launch.launch_description_sources": {"PythonLaunchDescriptionSource": PythonLaunchDescriptionSource},
         "launch.substitutions": {"LaunchConfiguration": LaunchConfiguration},
         "launch_ros": {},
-        "launch_ros.actions": {"Node": Node},
+        "launch_ros.actions": {"Node": Node, "SetRemap": SetRemap},
         "ament_index_python": {},
         "ament_index_python.packages": {"get_package_share_directory": lambda name: str(shares[name])},
         "moveit_configs_utils": {"MoveItConfigsBuilder": MoveItConfigsBuilder},
@@ -118,17 +125,27 @@ def described(path: Path) -> list[Any]:
 
 
 def started(path: Path, **arguments: str) -> list[Any]:
-    """What a launch file starts with these arguments. KeyError: an argument without a value."""
-    entities = described(path)
-    declared = {entity.name: entity.default_value for entity in entities if isinstance(entity, DeclareLaunchArgument)}
-    assert arguments.keys() <= declared.keys()
-    context = {name: value for name, value in (declared | arguments).items() if value is not None}
+    """What a launch file and those that it includes start with these arguments. Raises RuntimeError like launch."""
     results: list[Any] = []
-    for entity in entities:
-        if isinstance(entity, OpaqueFunction):
-            results += entity.function(context)
-        elif isinstance(entity, IncludeLaunchDescription) and (
-            entity.condition is None or context[entity.condition.condition.name] == "true"
-        ):
-            results.append(entity)
+    _execute(path, dict(arguments), results)
     return results
+
+
+def _execute(path: Path, context: dict[str, str], results: list[Any]) -> None:
+    for entity in described(path):
+        if isinstance(entity, DeclareLaunchArgument):
+            if entity.name not in context and entity.default_value is None:
+                raise RuntimeError(f"Required launch argument '{entity.name}' was not provided")
+            context.setdefault(entity.name, entity.default_value or "")
+        elif isinstance(entity, OpaqueFunction):
+            results += entity.function(context)
+        elif entity.condition is None or context[entity.condition.condition.name] == "true":
+            _include(entity, context, results)
+
+
+def _include(include: IncludeLaunchDescription, context: dict[str, str], results: list[Any]) -> None:
+    path, given = Path(include.source.path), dict(include.launch_arguments)
+    for entity in described(path):
+        if isinstance(entity, DeclareLaunchArgument) and entity.default_value is None and entity.name not in given:
+            raise RuntimeError(f"Included launch description missing required argument '{entity.name}'")
+    _execute(path, context | {name: value.perform(context) for name, value in given.items()}, results)

@@ -1,6 +1,7 @@
 """What the launch files of deploy/ros2 start, and that every name in them is the one of robot.yaml.
 
-They run against a stand-in of launch_ros: with the real one they have not run here.
+They run against a stand-in of launch and launch_ros, which package registries do not have; it requires arguments as the
+real launch does.
 """
 
 import tomllib
@@ -192,12 +193,14 @@ def test_nav2_gets_the_names_and_limits_of_robot_yaml(ros: Any, tmp_path: Path) 
     path.write_text(
         BARE
         + CAMERAS
-        + "frames: {map: summit_map, odom: summit_odom, base: summit_base}\ntopics: {odom: /s/odom, scan: /s/scan}\n"
+        + "frames: {map: summit_map, odom: summit_odom, base: summit_base}\ntopics: {odom: /s/odom, scan: /s/scan, "
+        + "velocity: /s/cmd_vel}\n"
         + "base: {footprint_radius_m: 0.6, linear_speed_m_s: 0.3, angular_speed_rad_s: 0.4}\n"
     )
-    (include,) = ros.started(
+    remap, include = ros.started(
         LAUNCH / "navigation.launch.py", robot_file=str(path), map="/m.yaml", stamped_velocity="true"
     )
+    assert remap == ros.SetRemap("docking_server:cmd_vel", "cmd_vel_nav"), "nothing sends past the collision monitor"
     given = dict(include.launch_arguments)
     assert given["map"] == "/m.yaml"
     file = Path(given["params_file"])
@@ -210,6 +213,7 @@ def test_nav2_gets_the_names_and_limits_of_robot_yaml(ros: Any, tmp_path: Path) 
     assert found["collision_monitor.ros__parameters.scan.topic"] == "/s/scan"
     assert found["collision_monitor.ros__parameters.scan.type"] == "scan"
     assert found["collision_monitor.ros__parameters.source_timeout"] == 0.5
+    assert found["collision_monitor.ros__parameters.cmd_vel_out_topic"] == "/s/cmd_vel", "where the guard listens"
     assert found["amcl.ros__parameters.global_frame_id"] == "summit_map"
     assert found["docking_server.ros__parameters.base_frame"] == "summit_base"
     assert found["docking_server.ros__parameters.fixed_frame"] == "summit_odom"
@@ -255,15 +259,50 @@ def test_move_group_takes_the_robots_own_configuration(ros: Any) -> None:
     assert started == [("move_group", "ur5", "lab_moveit")]
 
 
-def parts_of(ros: Any, **arguments: str) -> list[str]:
-    includes = ros.started(LAUNCH / "robot.launch.py", robot_file="r.yaml", **arguments)
-    assert all(Path(include.source.path).is_file() for include in includes)
-    return [Path(include.source.path).name.partition(".")[0] for include in includes]
+@pytest.fixture
+def parts_of(ros: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Start robot.launch.py with arguments, and return the names of what starts."""
+    monkeypatch.setattr("quartet_bringup.guard.requirements.installed_version", lambda: ("7.1.11", "a file"))
+
+    def run(**arguments: str) -> list[str]:
+        started = ros.started(LAUNCH / "robot.launch.py", **arguments)
+        for one in started:
+            if isinstance(one, ros.IncludeLaunchDescription):
+                Path(dict(one.launch_arguments)["params_file"]).unlink()
+        return [
+            one.executable if isinstance(one, ros.Node) else one[0] if isinstance(one, tuple) else type(one).__name__
+            for one in started
+        ]
+
+    return run
 
 
-def test_the_guard_and_the_bridge_always_start_and_the_rest_by_choice(ros: Any) -> None:
-    assert parts_of(ros) == ["guard", "bridge", "navigation", "manipulation"]
-    assert parts_of(ros, navigation="false", manipulation="false", cameras="true") == ["guard", "bridge", "cameras"]
+ALWAYS = ["robot_guard", "rosbridge_websocket", "rosapi_node"]
+NAVIGATION = ["SetRemap", "IncludeLaunchDescription"]
+MOVEIT = {"moveit_robot": "ur5", "moveit_package": "lab_moveit"}
+
+
+def test_the_guard_and_the_bridge_always_start_and_the_rest_by_choice(parts_of: Any) -> None:
+    given = {"robot_file": str(TEMPLATE)}
+    assert parts_of(**given, **MOVEIT) == [*ALWAYS, *NAVIGATION, "move_group"]
+    assert parts_of(**given, navigation="false", manipulation="false") == ALWAYS
+    assert parts_of(**given, manipulation="false", cameras="true") == [*ALWAYS, "republish", "republish", *NAVIGATION]
+
+
+@pytest.mark.parametrize("missing", MOVEIT)
+def test_moveit_needs_the_robots_configuration(parts_of: Any, missing: str) -> None:
+    given = {name: value for name, value in MOVEIT.items() if name != missing}
+    with pytest.raises(
+        LaunchArgumentError, match=f"{missing}: '' cannot be used; give {missing}:=.*manipulation:=false"
+    ):
+        parts_of(robot_file=str(TEMPLATE), **given)
+
+
+@pytest.mark.parametrize("path", sorted(LAUNCH.glob("*.launch.py")), ids=lambda path: path.name.partition(".")[0])
+def test_a_launch_file_without_what_it_needs_names_it(ros: Any, path: Path) -> None:
+    needed = "moveit_robot" if path.name.startswith("manipulation") else "robot_file"
+    with pytest.raises(RuntimeError, match=f"Required launch argument '{needed}' was not provided"):
+        ros.started(path)
 
 
 def test_every_launch_file_says_what_its_arguments_are_for(ros: Any) -> None:

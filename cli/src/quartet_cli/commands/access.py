@@ -65,13 +65,13 @@ def page_link(url: str, api_token: str | None, stop_token: str | None) -> str:
 def mcp(url: Url = None) -> None:
     """Serve the orchestrator's tools to an assistant over stdio.
 
-    The assistant starts this command itself; see docs/as-a-tool.md.
+    The assistant starts this command itself; see docs/as-a-tool.md. It may give tasks and stop, but not approve calls.
     """
     # Here, because no other command needs the MCP library, which takes long to import.
     from quartet_cli.mcp_relay import relay
 
     settings = load_settings(url)
-    asyncio.run(relay(f"{settings.url.rstrip('/')}/mcp", settings.token()))
+    asyncio.run(relay(f"{settings.url.rstrip('/')}/mcp", settings.token_for_assistant()))
 
 
 def grant(

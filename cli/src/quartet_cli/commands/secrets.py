@@ -1,4 +1,4 @@
-"""`quartet secrets init|rotate|retire|list|check`: the keys and tokens of a deployment."""
+"""`quartet secrets init|add|rotate|retire|list|check`: the keys and tokens of a deployment."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,6 +13,7 @@ from quartet_bus.access import load_users
 from quartet_cli.errors import ExitStatus
 from quartet_cli.settings import running_stack
 from quartet_cli.terminal import open_terminal
+from quartet_contracts import Role
 from quartet_deployment import SECRETS, SecretsError, SecretsFolder, check_secrets
 
 app = typer.Typer(help="Manage the keys and tokens of a deployment.", no_args_is_help=True, rich_markup_mode=None)
@@ -42,6 +43,19 @@ def init(folder: Folder) -> None:
     for path in written:
         print(path)
     print(f"{len(written)} files written in {folder}" if written else f"nothing is missing in {folder}")
+
+
+@app.command("add")
+def add(
+    folder: Folder,
+    name: Annotated[str, typer.Argument(help="Name of the person or program, as the journal has it.")],
+    role: Annotated[list[Role], typer.Option("--role", help="What the token allows; may be given more than once.")],
+) -> None:
+    """Print a new token of the orchestrator's API, which works at once.
+
+    It is not printed again. To revoke it, remove its line from orchestrator/api_token.
+    """
+    print(SecretsFolder(folder).add_caller(name, sorted(set(role))))
 
 
 @app.command("rotate")

@@ -11,6 +11,7 @@ from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch_ros.actions import SetRemap
 
 from quartet_bringup.launching import robot, robot_file_argument, value
 from quartet_bringup.nav2_parameters import parameters_for, read
@@ -35,7 +36,9 @@ def start(context):
         "use_composition": "False",
     }
     bringup = PythonLaunchDescriptionSource(str(nav2 / "launch" / "bringup_launch.py"))
-    return [IncludeLaunchDescription(bringup, launch_arguments=given.items())]
+    # Nav2 lets its docking server alone send past smoother and collision monitor.
+    through_chain = SetRemap("docking_server:cmd_vel", "cmd_vel_nav")
+    return [through_chain, IncludeLaunchDescription(bringup, launch_arguments=given.items())]
 
 
 def generate_launch_description():

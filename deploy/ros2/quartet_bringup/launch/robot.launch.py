@@ -14,7 +14,7 @@ from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 
-from quartet_bringup.launching import robot_file_argument
+from quartet_bringup.launching import moveit_arguments, robot_file_argument
 
 HERE = Path(get_package_share_directory("quartet_bringup")) / "launch"
 PARTS = {"cameras": "false", "navigation": "true", "manipulation": "true"}
@@ -22,9 +22,13 @@ PARTS = {"cameras": "false", "navigation": "true", "manipulation": "true"}
 
 
 def include(part, *, choice=False):
-    source = PythonLaunchDescriptionSource(str(HERE / f"{part}.launch.py"))
-    condition = IfCondition(LaunchConfiguration(part)) if choice else None
-    return IncludeLaunchDescription(source, condition=condition)
+    # What a part declares without a default has to be passed on by name; all other arguments reach it as they are.
+    needed = moveit_arguments() if part == "manipulation" else [robot_file_argument()]
+    return IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(str(HERE / f"{part}.launch.py")),
+        launch_arguments=[(one.name, LaunchConfiguration(one.name)) for one in needed],
+        condition=IfCondition(LaunchConfiguration(part)) if choice else None,
+    )
 
 
 def generate_launch_description():
@@ -35,5 +39,11 @@ def generate_launch_description():
     # The guard first: nothing moves before somebody watches.
     always = [include("guard"), include("bridge")]
     return LaunchDescription(
-        [robot_file_argument(), *choices, *always, *(include(part, choice=True) for part in PARTS)]
+        [
+            robot_file_argument(),
+            *moveit_arguments(default=""),
+            *choices,
+            *always,
+            *(include(part, choice=True) for part in PARTS),
+        ]
     )

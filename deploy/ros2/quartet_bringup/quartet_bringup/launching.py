@@ -8,6 +8,7 @@ from launch.launch_context import LaunchContext
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
+from quartet_bringup.errors import LaunchArgumentError
 from quartet_bringup.nodes import RESPAWN_DELAY_S, NodeSpec
 from quartet_bringup.robot_file import RobotNames, read_robot_file
 
@@ -32,6 +33,23 @@ def as_actions(specs: Iterable[NodeSpec]) -> list[Node]:
 def robot_file_argument() -> DeclareLaunchArgument:
     """Return the launch argument `robot_file`, which has no default."""
     return DeclareLaunchArgument("robot_file", description="Quartet's robot.yaml of this robot")
+
+
+def moveit_arguments(*, default: str | None = None) -> list[DeclareLaunchArgument]:
+    """Return the launch arguments that name the robot's MoveIt configuration."""
+    return [
+        DeclareLaunchArgument("moveit_robot", default_value=default, description="the robot's name in its URDF"),
+        DeclareLaunchArgument(
+            "moveit_package", default_value=default, description="what MoveIt's setup assistant made for it"
+        ),
+    ]
+
+
+def needed(context: LaunchContext, name: str) -> str:
+    """Return the value of a launch argument. Raises LaunchArgumentError if it is empty."""
+    if found := value(context, name):
+        return found
+    raise LaunchArgumentError(f"{name}: '' cannot be used; give {name}:=..., or manipulation:=false without MoveIt")
 
 
 def value(context: LaunchContext, name: str) -> str:

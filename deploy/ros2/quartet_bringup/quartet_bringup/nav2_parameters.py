@@ -43,7 +43,11 @@ def parameters_for(
         "max_velocity": [robot.linear_speed_m_s, 0.0, robot.angular_speed_rad_s],
         "min_velocity": [-robot.linear_speed_m_s, 0.0, -robot.angular_speed_rad_s],
     }
-    own: dict[str, Any] = {"velocity_smoother": limits}
+    # The end of Nav2's chain of velocities is where the guard listens.
+    own: dict[str, Any] = {
+        "velocity_smoother": limits,
+        "collision_monitor": {"cmd_vel_out_topic": robot.topics["velocity"]},
+    }
     for node in VELOCITY_NODES:
         own.setdefault(node, {})["enable_stamped_cmd_vel"] = stamped
     return merge(merged, {node: {"ros__parameters": values} for node, values in own.items()})

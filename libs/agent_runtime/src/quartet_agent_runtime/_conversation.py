@@ -2,7 +2,7 @@
 
 import base64
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from quartet_agent_runtime._model import ModelAnswer, ToolCall
@@ -13,6 +13,7 @@ MAX_RESULT_CHARS = 12_000
 REMINDER = (
     "You answered without calling a tool. Go on with a tool call, or end with {report}; this is the only reminder."
 )
+MOVED = " The robot has moved since."
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +77,12 @@ class Conversation:
             self._pictures.append(picture)
 
     def forget_images(self) -> None:
-        """Leave all images so far out of later requests: the robot has moved, so they are outdated."""
-        self._shown = []
+        """Leave all images that the model has seen out of later requests: the robot has moved, so they are outdated.
+
+        Those of this turn are shown once, and say so.
+        """
+        self._pictures = [replace(one, caption=one.caption.removesuffix(MOVED) + MOVED) for one in self._pictures]
+        self._shown = list(self._pictures)
 
     def end_turn(self) -> None:
         """Append the images of the turn: they must follow all its tool results."""

@@ -122,6 +122,9 @@ class ValueRepairs:
         if isinstance(value, str) and (parsed := _parse(value, schema.get("type"))) is not None:
             made.append(("type", f"{where}: {_shown(value)} was read as {_shown(parsed)}"))
             value = parsed
+        elif self._is_lone(value, schema):
+            made.append(("type", f"{where}: {_shown(value)} was read as {_shown([value])}"))
+            value = [value]
         if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
             entries = enumerate(cast("list[Any]", value))
             return [self._fit(one, cast("Schema", items), f"{where}.{index}", made) for index, one in entries]
@@ -148,6 +151,11 @@ class ValueRepairs:
             return value
         made += found[0][1]
         return found[0][0]
+
+    def _is_lone(self, value: Any, schema: Schema) -> bool:
+        """Return whether `value` is one text where a list of texts is wanted; with a comma it may be several."""
+        is_text = isinstance(value, str) and value != "" and "," not in value
+        return is_text and not self._accepts(value, schema) and self._accepts([value], schema)
 
     def _is_left_out(self, value: Any, schema: Schema) -> bool:
         """Return whether an optional argument is empty: not valid, or a blank where the default is null."""

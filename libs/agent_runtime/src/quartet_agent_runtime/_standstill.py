@@ -55,11 +55,12 @@ async def observe(
 
 
 def describe_observations(sight: Observations) -> str:
-    """Return the observations as text for a result."""
+    """Return what the observations say in words, as text for a result. The journal has their numbers and pictures."""
     lines: list[str] = []
-    for tool, (outcome, references) in sight.items():
-        line = f"{tool}: {json.dumps(outcome.content, ensure_ascii=False, separators=(',', ':'))}"
-        lines.append(line + (f" images: {', '.join(references)}" if references else ""))
+    for tool, (outcome, _) in sight.items():
+        words = {name: value for name, value in outcome.content.items() if isinstance(value, str) and value}
+        words = {name: value for name, value in words.items() if value != "NONE" and name != "text_is"}
+        lines.append(f"{tool}: {json.dumps(words, ensure_ascii=False, separators=(',', ':'))}")
     share = MAX_OBSERVED // max(1, len(lines)) - 60
     return "\n".join(truncate(line, share) for line in lines)
 

@@ -23,6 +23,7 @@ from quartet_contracts._grants import (
     health_url,
 )
 from quartet_contracts._objects import MAX_ALIKE, AlikeThing, AlikeThings, ObjectId, Position, Term, new_object_id
+from quartet_contracts._roles import ROLES_FIELD, Role
 from quartet_contracts._routes import AnnouncedRoute, Route, RouteTurn
 from quartet_contracts._scenes import MAX_SCENE_OBJECTS, ArmScene, SceneObject
 from quartet_contracts._schema import json_schemas
@@ -130,6 +131,7 @@ __all__ = [
     "RESET_SCOPE",
     "RESULTS",
     "ROBOT_AUDIENCE",
+    "ROLES_FIELD",
     "SCHEMA_VERSION",
     "STANDSTILL_TOOLS",
     "STOP_ISSUER",
@@ -183,6 +185,7 @@ __all__ = [
     "PlaceResult",
     "Position",
     "ResultForm",
+    "Role",
     "Route",
     "RouteTurn",
     "SceneObject",

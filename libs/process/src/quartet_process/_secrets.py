@@ -3,7 +3,8 @@
 A secret `x` comes from QUARTET_X, else from the file QUARTET_X_FILE, else from the file `x` in the folder
 QUARTET_SECRETS_DIR. A file of tokens may hold several, one a line, each with the name of who has it behind a space;
 a file of keys may hold several PEM blocks. The first is the newest and is presented, all are accepted, and the file is
-read again when it changes, so that secrets are rotated without a restart.
+read again when it changes, so that secrets are rotated without a restart. A line that is not valid is ignored: one
+person's slip locks nobody else out.
 """
 
 import hmac
@@ -35,13 +36,28 @@ class SecretValue:
     """Name of its holder; "": the file names none."""
 
 
+def _any_owner(_: str) -> str:
+    return ""
+
+
 class Secret:
     """All currently valid values of one secret. Raises SecretError when there is none at the start."""
 
-    def __init__(self, where: str, file: Path | None, text: str = "", *, least: int = 1) -> None:
+    def __init__(
+        self,
+        where: str,
+        file: Path | None,
+        text: str = "",
+        *,
+        least: int = 1,
+        fault_of: Callable[[str], str] = _any_owner,
+    ) -> None:
+        """`least`: fewest characters of a value; `fault_of`: returns what is wrong with its owner, "" if nothing."""
         self.where = where
         """Where the secret is set, for messages; never its value."""
-        self._file, self._least = file, least
+        self.ignored: tuple[str, ...] = ()
+        """Why lines of the file are ignored, without their content."""
+        self._file, self._least, self._fault_of = file, least, fault_of
         self._stamp = _stamp(file)
         self._values = self._parse(_read(file, where) if file is not None else text)
 
@@ -83,19 +99,31 @@ class Secret:
 
     def _parse(self, text: str) -> tuple[SecretValue, ...]:
         # An .env file can hold a PEM only in one line.
-        blocks = [SecretValue(match[0]) for match in _PEM.finditer(text.replace("\\n", "\n"))]
-        lines = [line.strip() for line in (text.splitlines() if self._file is not None else [text]) if line.strip()]
-        # A variable holds one value, which may have spaces; in a file the owner is behind one.
-        tokens = [_line(line) if self._file is not None else SecretValue(line) for line in lines]
-        values = tuple(blocks or tokens)
-        if not values:
-            raise SecretError(f"{self.where} is empty; write the secret into it (quartet secrets init makes one)")
-        for value in values:
+        found = [SecretValue(match[0]) for match in _PEM.finditer(text.replace("\\n", "\n"))]
+        if not found:
+            # A variable holds one value, which may have spaces; in a file the owner is behind one.
+            found = [_line(line) for line in text.splitlines()] if self._file else [SecretValue(text.strip())]
+        values, ignored = list[SecretValue](), list[str]()
+        for number, value in enumerate(found, 1):
+            if not value.text:
+                continue
             if len(value.text) < self._least:
-                raise SecretError(f"{self.where} holds {len(value.text)} characters; valid: at least {self._least}")
-            if "PUBLIC KEY" not in value.text:
-                register_secret(value.text)
-        return values
+                fault = f"holds {len(value.text)} characters; valid: at least {self._least}"
+            else:
+                fault = self._fault_of(value.owner)
+                if "PUBLIC KEY" not in value.text:
+                    register_secret(value.text)
+            if fault:
+                ignored.append(f"line {number} {fault}" if self._file else fault)
+            else:
+                values.append(value)
+        if not values:
+            why = "; ".join(ignored) or "is empty; write the secret into it (quartet secrets init makes one)"
+            raise SecretError(f"{self.where}{':' if self._file and ignored else ''} {why}")
+        for one in ignored:
+            log.error("%s: %s; the line is ignored", self.where, one)
+        self.ignored = tuple(ignored)
+        return tuple(values)
 
 
 def missing_secret(name: str, remedy: str) -> str:
@@ -104,17 +132,20 @@ def missing_secret(name: str, remedy: str) -> str:
     return f"{variable} is not set, nor {variable}_FILE, nor is there a file {name} in QUARTET_SECRETS_DIR; {remedy}"
 
 
-def find_secret(settings: Any, name: str, *, least: int = 1) -> Secret | None:
+def find_secret(
+    settings: Any, name: str, *, least: int = 1, fault_of: Callable[[str], str] = _any_owner
+) -> Secret | None:
     """Return the secret `name` of settings with ProcessSettings' fields and another base class, or None."""
     variable = f"QUARTET_{name.upper()}"
     value, file, folder = (getattr(settings, field, None) for field in (name, f"{name}_file", "secrets_dir"))
     if value is not None:
         text = value.get_secret_value() if isinstance(value, SecretStr) else str(value)
-        return Secret(variable, None, text, least=least)
+        return Secret(variable, None, text, least=least, fault_of=fault_of)
     if file is not None:
-        return Secret(f"{variable}_FILE ({file})", Path(file), least=least)
+        return Secret(f"{variable}_FILE ({file})", Path(file), least=least, fault_of=fault_of)
     if folder is not None and _is_file(Path(folder) / name):
-        return Secret(f"QUARTET_SECRETS_DIR ({Path(folder) / name})", Path(folder) / name, least=least)
+        where = f"QUARTET_SECRETS_DIR ({Path(folder) / name})"
+        return Secret(where, Path(folder) / name, least=least, fault_of=fault_of)
     return None
 
 

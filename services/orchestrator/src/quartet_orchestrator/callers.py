@@ -2,23 +2,9 @@
 
 from contextvars import ContextVar
 from dataclasses import dataclass
-from enum import StrEnum
 
-from quartet_orchestrator.errors import RequestError, SetupError
-from quartet_process import Secret
-
-ROLES_FIELD = "roles="
-
-
-class Role(StrEnum):
-    """Role of an API token."""
-
-    SUBMIT = "submit"
-    """Give tasks, pause, resume and cancel them, and answer questions that are no approvals."""
-    APPROVE = "approve"
-    """Answer approvals, and open a session of the web page, which can answer them."""
-    ADMIN = "admin"
-    """Everything."""
+from quartet_contracts import ROLES_FIELD, Role
+from quartet_orchestrator.errors import RequestError
 
 
 @dataclass(frozen=True)
@@ -49,21 +35,21 @@ current_caller: ContextVar[Caller] = ContextVar("current_caller", default=Caller
 def caller_of(owner: str) -> Caller:
     """Return the caller of a token's line, `owner [roles=role,...]`.
 
-    A line without roles has all of them. A role that does not exist gives nothing.
+    A line without roles has all of them.
     """
     name, roles = _split(owner)
-    return Caller(name) if roles is None else Caller(name, frozenset(Role(role) for role in roles if role in _VALID))
+    return Caller(name) if roles is None else Caller(name, frozenset(map(Role, roles)))
 
 
-def check_roles(tokens: Secret) -> None:
-    """Raise SetupError when a line of the tokens names a role that does not exist."""
-    for value in tokens.values:
-        name, roles = _split(value.owner)
-        wrong = [role for role in roles or () if role not in _VALID]
-        if wrong or roles == []:
-            raise SetupError(
-                f"{tokens.where}: the token of '{name}' has the role '{', '.join(wrong)}'; valid: {', '.join(_VALID)}"
-            )
+def fault_of_owner(owner: str) -> str:
+    """Return what is wrong with the roles of a token's line, "" if nothing.
+
+    Without its content: where name and token are swapped, the owner is the token.
+    """
+    _, roles = _split(owner)
+    if roles is None or (roles and set(roles) <= set(_VALID)):
+        return ""
+    return f"has no role, or one that does not exist; valid: {', '.join(_VALID)}"
 
 
 _VALID = tuple(str(role) for role in Role)

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from quartet_agent_runtime import GatewayClient
 from quartet_bus import Bus, Credentials
 from quartet_orchestrator.api import Authenticator, create_app
-from quartet_orchestrator.callers import check_roles
+from quartet_orchestrator.callers import fault_of_owner
 from quartet_orchestrator.grants import GrantSigner
 from quartet_orchestrator.mcp import McpEndpoint, McpTaskService
 from quartet_orchestrator.observation import Fleet, ObserverSessions, RobotMonitor
@@ -22,6 +22,7 @@ from quartet_process import (
     BACKGROUND,
     MIN_TOKEN_LENGTH,
     Exposition,
+    find_secret,
     metrics_secret,
     require_credential,
     unless_stopped,
@@ -73,7 +74,7 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
                 loss_recovery=loss_recovery,
             )
         )
-        sessions = Sessions(bus, settings.secret("api_token"), settings.session_s)
+        sessions = Sessions(bus, authenticator.tokens, settings.session_s)
         service = TaskService(bus, fleet, _stop_client(settings), settings.task_timeout_s)
         mcp = McpEndpoint(McpTaskService(service, fleet, monitor, stop))
         server.app = create_app(service, settings, stop, authenticator, monitor, sessions, mcp)
@@ -92,11 +93,9 @@ async def _opened_port(settings: OrchestratorSettings) -> AsyncGenerator[tuple[H
 
 def _authenticator(settings: OrchestratorSettings) -> Authenticator:
     """Raises SecretError where others could call without a credential."""
-    tokens = settings.secret("api_token", least=MIN_TOKEN_LENGTH)
+    tokens = find_secret(settings, "api_token", least=MIN_TOKEN_LENGTH, fault_of=fault_of_owner)
     require_credential(settings.host, tokens, "api_token", what="the HTTP API", anonymous=settings.allow_anonymous)
-    if tokens is not None:
-        check_roles(tokens)
-    return Authenticator(tokens)
+    return Authenticator(tokens, settings.secret("assistant_token", least=MIN_TOKEN_LENGTH))
 
 
 def _stop_client(settings: OrchestratorSettings) -> StopClient | None:

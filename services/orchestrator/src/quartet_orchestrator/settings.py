@@ -20,6 +20,9 @@ class OrchestratorSettings(AgentSettings):
     """Bearer token of the HTTP API. This or the file is required, unless anonymous callers are allowed."""
     api_token_file: Path | None = None
     """File with one token a line, each followed by a space and the name of its owner."""
+    assistant_token: SecretStr | None = None
+    """Bearer token of `quartet mcp`, which gives tasks and stops, but neither approves nor resets."""
+    assistant_token_file: Path | None = None
     grant_private_key: SecretStr | None = None
     """Ed25519 private key, PEM. This or the file is required."""
     grant_private_key_file: Path | None = None

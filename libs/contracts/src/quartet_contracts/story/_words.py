@@ -108,6 +108,7 @@ def _sought(arguments: Arguments) -> str:
     if ids := arguments.get("object_ids"):
         return "for " + ", ".join(str(one) for one in ids)
     names = arguments.get("names")
+    names = [names] if isinstance(names, str) else names
     return "for " + ", ".join(f"'{name}'" for name in names) if names else "what is there"
 
 

@@ -1,5 +1,6 @@
 """The secrets of one deployment: created, rotated and retired, one folder per process."""
 
+import re
 import secrets
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -14,11 +15,13 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from quartet_bus.access import ADMIN, acl_file, digest, digests_in
+from quartet_bus.access import ADMIN, ORCHESTRATOR, acl_file, digest, digests_in
+from quartet_contracts import ROLES_FIELD, Role
 from quartet_deployment._secrets.files import blocks, lines, read, write
 from quartet_deployment._secrets.layout import SECRETS, USERS_FILE, Item, Pair, Password, Token, all_files
 from quartet_deployment.errors import SecretsError
 
+_CALLER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 Reload = Callable[[str], None]
 """Makes Redis read its users again; takes the administrator's password. Raises SecretsError."""
 
@@ -134,6 +137,20 @@ class SecretsFolder:
         roles = {item.role for item in _items(name) if isinstance(item, Password)}
         if roles:
             self._change_users(self._digests(newest_only_of=roles), reload)
+
+    def add_caller(self, name: str, roles: Collection[Role]) -> str:
+        """Let a person or a program call the API under `name` with these roles, and return the new token."""
+        self._check_there("api_token")
+        path = Path(ORCHESTRATOR, "api_token")
+        known = lines(read(self.root / path))
+        if not _CALLER.fullmatch(name):
+            raise SecretsError(f"'{name}' is not valid; valid: up to 64 letters, digits, '.', '_' and '-'")
+        if any(line.split()[1:2] == [name] for line in known):
+            raise SecretsError(f"'{name}' has a token in {self.root / path}; remove its line, or choose another name")
+        value = _new_token()
+        # At the end: the first value of an owner is the newest, which is presented.
+        self._put(path, [*known, f"{value} {name} {ROLES_FIELD}{','.join(roles)}"])
+        return value
 
     def _check_there(self, name: str | None = None) -> None:
         """Check that the folder, and in it the secret `name`, are there: what is not there is made by `init` alone."""

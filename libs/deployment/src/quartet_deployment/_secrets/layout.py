@@ -54,6 +54,7 @@ def _one(accepts: str, presents: str, file: str, owner: str = "") -> list[Item]:
 
 SECRETS: dict[str, list[Item]] = {
     "api_token": _one(ORCHESTRATOR, "cli", "api_token", owner="cli"),
+    "assistant_token": _one(ORCHESTRATOR, "cli", "assistant_token"),
     "stop_token": _one("stop", "cli", "stop_token"),
     "stop_button_token": _one("stop", ORCHESTRATOR, "stop_button_token"),
     "guard_token": _one("simulation", "stop", "guard_token"),

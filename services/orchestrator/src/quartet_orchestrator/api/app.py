@@ -62,7 +62,7 @@ def create_app(
 
     @app.get("/health", tags=["process"])
     async def health() -> Response:
-        """Return whether the store answers, and the number of living replicas of each agent."""
+        """Return whether the store answers, the living replicas of each agent, and lines of tokens that are ignored."""
         try:
             await bus.check()
             agents = {str(skill): await bus.skills(skill).alive() for skill in Skill}
@@ -75,7 +75,9 @@ def create_app(
             "agent_clocks_ahead_s": {name: round(store + one, 3) for name, one in bus.journal.agent_clocks.items()},
         }
         status, base = BACKGROUND.health()
-        return JSONResponse({**base, "replica": bus.replica, "agents": agents, **clocks}, status_code=status)
+        tokens = {"ignored_tokens": ignored} if (ignored := authenticator.problems) else {}
+        answer = {**base, "replica": bus.replica, "agents": agents, **clocks, **tokens}
+        return JSONResponse(answer, status_code=status)
 
     @app.get("/metrics", tags=["process"], response_class=PlainTextResponse)
     async def metrics(request: Request) -> Response:

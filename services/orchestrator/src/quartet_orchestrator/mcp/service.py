@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from quartet_agent_runtime import Image
 from quartet_bus import Question
-from quartet_contracts import TERMINAL, Answer, TaskStatus, number_choices
-from quartet_orchestrator.callers import Role, current_caller
+from quartet_contracts import TERMINAL, Answer, Role, TaskStatus, number_choices
+from quartet_orchestrator.callers import current_caller
 from quartet_orchestrator.errors import RequestError
 from quartet_orchestrator.mcp.arguments import AnswerTask, CancelTask, ListRobots, Look, RunTask, Stop, TaskStatusOf
 from quartet_orchestrator.mcp.following import follow

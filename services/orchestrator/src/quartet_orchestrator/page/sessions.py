@@ -11,7 +11,8 @@ from fastapi.responses import JSONResponse, Response
 from starlette.requests import HTTPConnection
 
 from quartet_bus import Bus
-from quartet_orchestrator.callers import Caller, Role, caller_of
+from quartet_contracts import Role
+from quartet_orchestrator.callers import Caller, caller_of
 from quartet_orchestrator.errors import RequestError
 from quartet_process import Secret, bearer_token
 

@@ -124,7 +124,7 @@ class OutcomeResolver:
                 break
             await asyncio.sleep(RETRY_S)
             revoked = revoked or await self._fences.revoke(request.robot, request.request_id, self._record.lease_epoch)
-        words = "were ended at the servers, its grant is void" if revoked else "could not be ended at the servers"
+        words = "were ended at the servers" if revoked else "could not be ended at the servers"
         told = f"; its motions {words}"
         if seen.standstill_fault and seen.standstill_fault not in result.reason:
             told += f"; the robot is not known to rest ({seen.standstill_fault})"

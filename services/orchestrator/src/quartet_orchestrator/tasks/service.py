@@ -20,6 +20,7 @@ from quartet_contracts import (
     DirectStep,
     JournalEvent,
     Pause,
+    Role,
     Skill,
     State,
     Task,
@@ -28,7 +29,7 @@ from quartet_contracts import (
     is_stop_order,
 )
 from quartet_contracts.journal import Ordered
-from quartet_orchestrator.callers import Role, current_caller
+from quartet_orchestrator.callers import current_caller
 from quartet_orchestrator.errors import RequestError, StopServiceError
 from quartet_orchestrator.observation import Fleet
 from quartet_orchestrator.recovery import end_unstarted
