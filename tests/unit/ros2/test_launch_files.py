@@ -277,7 +277,7 @@ def parts_of(ros: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
-ALWAYS = ["robot_guard", "rosbridge_websocket", "rosapi_node"]
+ALWAYS = ["robot_guard", "rosbridge_websocket", "rosapi_node", "static_transforms"]
 NAVIGATION = ["SetRemap", "IncludeLaunchDescription"]
 MOVEIT = {"moveit_robot": "ur5", "moveit_package": "lab_moveit"}
 

@@ -16,9 +16,10 @@ from quartet_stop.settings import Settings as StopSettings
 from quartet_tool_server.settings import ServerSettings
 
 SCALED: dict[type[PatientSettings], set[str]] = {
-    AgentSettings: {"model_timeout_s"},
+    AgentSettings: {"model_timeout_s", "bridge_wait_s"},
     OrchestratorSettings: {
-        "model_timeout_s", "task_timeout_s", "skill_timeout_s", "question_timeout_s", "look_timeout_s"
+        "model_timeout_s", "task_timeout_s", "skill_timeout_s", "question_timeout_s", "look_timeout_s", "bridge_wait_s",
+        "outcome_patience_s",
     },
     PerceptionSettings: {"segmenter_timeout_s"},
     GatewaySettings: set(),
