@@ -539,7 +539,7 @@ def test_a_package_that_is_missing_is_told_with_what_installs_it(folder, monkeyp
         ),
         ("robot.yaml", "stroke_m: 0.12", "stroke_m: 0.14", ["gripper.stroke_m: 0.14", "valid: 0.12"]),
         ("robot.yaml", "finger_offset_m: 0.14", "finger_offset_m: 0.1", ["gripper.finger_offset_m", "valid: 0.14"]),
-        ("robot.yaml", "open_position: 0.06", "open_position: 0.0", ["gripper.open_position", "valid: 0.06"]),
+        ("robot.yaml", "open_position: 0.06", "open_position: 0.02", ["gripper.open_position", "valid: 0.06"]),
         (
             "robot.yaml",
             "folded: [0.05,",

@@ -29,7 +29,7 @@ def driver():
         demand=set(),
         on_subscribe=[],
         advertise=lambda *_, **__: None,
-        publish=lambda topic, message, _node: told.append((topic, message)),
+        publish=lambda topic, message, node: told.append((topic, message)),
     )
     publishers = Publishers(world, graph, lambda send: send(), SimpleNamespace(driver="/gripper"), drives=False)
     return SimpleNamespace(
