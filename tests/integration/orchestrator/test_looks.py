@@ -76,8 +76,8 @@ async def test_looks_at_the_same_time_share_one_session(settings, perception, ke
     opened = []
 
     class Counted(Toolbox):
-        def __init__(self, *arguments):
-            super().__init__(*arguments)
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
             opened.append(self)
 
     monkeypatch.setattr("quartet_orchestrator.observation.client.Toolbox", Counted)

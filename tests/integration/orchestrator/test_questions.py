@@ -55,7 +55,7 @@ async def test_choices_hold_nothing_that_a_person_does_not_see(client, model, do
     await client.until_state(task_id, State.CANCELED)
 
 
-@pytest.mark.parametrize("choices", [["x" * 101], [""], [str(n) for n in range(7)], "yes"])
+@pytest.mark.parametrize("choices", [["x" * 101], [""], [str(n) for n in range(7)], "yes, no"])
 async def test_choices_beyond_their_limits_are_not_asked(client, model, do, choices):
     model.say(("ask_person", {"question": "Which?", "choices": choices}), do.report(False))
     await client.run()
