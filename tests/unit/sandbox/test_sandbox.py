@@ -1,6 +1,7 @@
 """Programs in the sandbox: what they can call, what they print, and how they end."""
 
 import asyncio
+import shutil
 import subprocess
 import sys
 import time
@@ -158,7 +159,7 @@ async def test_nothing_of_a_program_is_there_for_the_next() -> None:
         ("while True: print('x')", {"output_bytes": 100}, Ending.OUTPUT, "it printed more than 100 bytes"),
         ("while True: add(1)", {"calls": 3}, Ending.CALLS, "it made more than 3 calls"),
         ("add('x' * 1000)", {"call_bytes": 100}, Ending.CALLS, "a call had more than 100 bytes"),
-        ("import ctypes; ctypes.string_at(0)", {"memory_mb": 200}, Ending.MEMORY_OR_SIGNAL, "more than 200 MiB, or"),
+        ("import ctypes; ctypes.string_at(0)", {"memory_mb": 200}, Ending.MEMORY_OR_SIGNAL, "more than 200 MiB or"),
         ("import os; os.abort()", {}, Ending.MEMORY_OR_SIGNAL, "or crashed"),
         ("import os; os.write(4, b'[]\\n')", {}, Ending.CALLS, "it sent something that is no call"),
     ],
@@ -222,6 +223,86 @@ async def test_an_unexpected_error_of_a_function_ends_the_program_and_is_raised(
     with pytest.raises(ZeroDivisionError):
         await run_program("broken()\nwhile True: pass", {"broken": broken})
     assert not programs()
+
+
+async def test_answers_that_nobody_reads_leave_no_dead_descriptor() -> None:
+    """A later connection that gets its number would never be served."""
+    flood = (
+        "import os, time\n"
+        'line = b\'{"call": "echo", "args": ["\' + b\'x\' * 9000 + b\'"]}\\n\'\n'
+        "os.write(4, line * 20 + b'{}\\n')\ntime.sleep(60)"
+    )
+
+    async def echo(text: str) -> str:
+        return text * 4
+
+    result = await run_program(flood, {"echo": echo})
+    assert result.ending is Ending.CALLS
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readline())
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server, asyncio.timeout(20):
+        for _ in range(20):
+            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            writer.write(b"hello\n")
+            assert await reader.readline() == b"hello\n"
+            writer.close()
+            await writer.wait_closed()
+
+
+async def test_a_program_cannot_open_its_pipes_again() -> None:
+    """With its input open for writing it would outlive its owner."""
+    code = (
+        "import os\nfor number in (3, 4):\n    for how in (os.O_RDONLY, os.O_WRONLY):\n        try:\n"
+        "            os.open(f'/proc/self/fd/{number}', how)\n            print(number, how)\n"
+        "        except OSError:\n            pass"
+    )
+    assert "3 " not in (await _run(code)).output
+
+
+async def test_a_function_that_runs_ends_before_the_result_of_a_program_that_was_ended() -> None:
+    ended: list[bool] = []
+
+    async def move() -> None:
+        await _wait_until(lambda: not programs(), "the program is not ended")
+        ended.append(True)
+
+    flood = "import threading\nthreading.Timer(0.3, lambda: print('x' * 30000)).start()\nmove()"
+    assert (await run_program(flood, {"move": move})).ending is Ending.OUTPUT
+    assert ended == [True]
+
+    async def lose_track() -> None:
+        await move()
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await run_program(flood, {"move": lose_track})
+
+
+async def test_calls_of_a_program_that_has_crashed_are_not_made() -> None:
+    line = '{"call": "move"}'
+
+    async def move() -> None:
+        await _wait_until(lambda: not programs(), "it has crashed")
+        await asyncio.sleep(0.2)
+
+    result = await run_program(
+        f"import ctypes, os\nos.write(4, b'{line}\\n' * 50)\nctypes.string_at(0)", {"move": move}
+    )
+    assert len(result.calls) <= 2
+
+
+async def test_a_program_starts_after_its_modules_were_cleaned_away() -> None:
+    await _run("pass")
+    shutil.rmtree(confinement._modules().name)
+    assert (await _run("import numpy\nprint(numpy.sum([1, 2]))")).output == "3\n"
+
+
+async def test_a_program_without_standard_output_ends_in_order() -> None:
+    result = await _run("import sys\nprint('it')\nsys.stdout = None")
+    assert (result.exit_code, result.output) == (0, "it\n")
 
 
 async def test_cancelling_ends_the_program_at_once() -> None:

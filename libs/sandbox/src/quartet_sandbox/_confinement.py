@@ -29,17 +29,26 @@ def _modules() -> "tempfile.TemporaryDirectory[str]":
     # A cache alone lets two threads that begin together make one each, and the one that it drops is removed under
     # the program that starts with it.
     with _MODULES_LOCK:
-        return _make_modules()
+        folder = _make_modules()
+        if not os.path.isdir(folder.name):
+            # Something cleans the folder of temporary files.
+            _fill(Path(folder.name))
+        return folder
 
 
 @functools.cache
 def _make_modules() -> "tempfile.TemporaryDirectory[str]":
-    numpy = importlib.util.find_spec("numpy")
     folder = tempfile.TemporaryDirectory(prefix="quartet-modules-")
-    os.chmod(folder.name, 0o755)  # Root's programs run as another user.
-    for package in _numpy_folders(Path(numpy.origin).parent) if numpy and numpy.origin else []:
-        (Path(folder.name) / package.name).symlink_to(package)
+    _fill(Path(folder.name))
     return folder
+
+
+def _fill(folder: Path) -> None:
+    numpy = importlib.util.find_spec("numpy")
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o755)  # Root's programs run as another user.
+    for package in _numpy_folders(Path(numpy.origin).parent) if numpy and numpy.origin else []:
+        (folder / package.name).symlink_to(package)
 
 
 def _numpy_folders(package: Path) -> list[Path]:
@@ -67,7 +76,7 @@ def start_process(memory_mb: int, cpu_s: int) -> subprocess.Popen[bytes]:
         cpu_s: Processor time, in seconds.
 
     Raises:
-        SandboxUnavailableError: This system is not Linux.
+        SandboxUnavailableError: This system is not Linux, or lacks what a process needs.
     """
     if sys.platform != "linux":
         raise SandboxUnavailableError(f"This system ({sys.platform}) cannot confine a program. {REMEDY}")
@@ -75,25 +84,33 @@ def start_process(memory_mb: int, cpu_s: int) -> subprocess.Popen[bytes]:
     options = {"modules": modules, "readable": _readable(), "memory_mb": memory_mb, "cpu_s": cpu_s}
     # This Python without its virtual environment.
     arguments = [os.path.realpath(sys.executable), "-I", "-S", "-u", str(CHILD), json.dumps(options)]
-    return subprocess.Popen(
-        arguments,
-        bufsize=0,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=modules,
-        env={"OPENBLAS_NUM_THREADS": "1", "PATH": ""},
-        start_new_session=True,
-    )
+    try:
+        return subprocess.Popen(
+            arguments,
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=modules,
+            env={"OPENBLAS_NUM_THREADS": "1", "PATH": ""},
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise SandboxUnavailableError(f"A confined program does not start here ({error}). {REMEDY}") from error
+
+
+def kill_process(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that still runs, as far as this user may; closing its standard input does the rest."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def end_process(process: subprocess.Popen[bytes]) -> int | None:
     """End a process that still runs; return its exit code, or None when a signal ended it."""
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    exit_code = process.wait()
+    kill_process(process)
     for stream in (process.stdin, process.stdout, process.stderr):
         assert stream is not None
         stream.close()
+    exit_code = process.wait()
     return exit_code if exit_code >= 0 else None

@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from quartet_sandbox._confinement import REMEDY, end_process, start_process
+from quartet_sandbox._confinement import REMEDY, end_process, kill_process, start_process
 from quartet_sandbox.errors import FunctionError, SandboxUnavailableError
 
 START_S = 30.0
@@ -140,7 +140,7 @@ class _Run:
         self._output = bytearray()
         self._calls: list[str] = []
         self._own_left_s = limits.own_s
-        self._confined = False
+        self._confined = self._over = False
 
     async def run(self) -> ProgramResult:
         process = await self._start()
@@ -157,7 +157,8 @@ class _Run:
         if ended is None and exit_code is None:
             ended = _Ended(
                 Ending.MEMORY_OR_SIGNAL,
-                f"The program was ended: it used more than {self._limits.memory_mb} MiB, or crashed.",
+                f"The program was ended: it used more than {self._limits.memory_mb} MiB or more than "
+                f"{self._limits.own_s:g} s of processor time, or crashed.",
             )
         if ended is None:
             return self._result(exit_code or 0, Ending.EXITED, text)
@@ -193,6 +194,13 @@ class _Run:
         try:
             writer.write(json.dumps({"code": self._code, "functions": list(self._functions)}).encode() + b"\n")
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+            self._over = True
+            kill_process(process)
+            if not writer.is_closing():
+                # `close` would wait until the program has read its answers.
+                writer.abort()
+            # A function that runs may move something: it ends before the result is given.
+            await asyncio.wait(tasks)
             for task in tasks:
                 if task.done():
                     task.result()
@@ -200,7 +208,9 @@ class _Run:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            for transport in (*transports, writer):
+            if not writer.is_closing():
+                writer.abort()
+            for transport in transports:
                 transport.close()
 
     async def _answer(
@@ -217,6 +227,9 @@ class _Run:
                 function = self._functions[asked.call]
             except (ValidationError, KeyError):
                 raise _Ended(Ending.CALLS, "The program was ended: it sent something that is no call.") from None
+            if self._over or process.poll() is not None:
+                # It wrote the call ahead and did not live to see the answer before it.
+                return
             if len(self._calls) == self._limits.calls:
                 raise _Ended(Ending.CALLS, f"The program was ended: it made more than {self._limits.calls} calls.")
             self._calls.append(asked.call)

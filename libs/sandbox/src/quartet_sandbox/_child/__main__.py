@@ -85,9 +85,12 @@ def main() -> None:
     names: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
     names |= {name: _function(name, calls, answers) for name in order["functions"]}
     code = _run(order["code"], names)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    try:
+        # The program may have replaced or closed them.
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
 
 
 if __name__ == "__main__":

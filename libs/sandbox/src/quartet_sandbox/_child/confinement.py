@@ -38,6 +38,8 @@ def confine(readable: list[str], memory_mb: int, cpu_s: int) -> None:
     Raises:
         OSError: The kernel lacks what confines a program, or does not do what it accepts.
     """
+    # A program that opened its own input for writing would hide that the caller has closed it.
+    os.fchmod(0, 0)
     root = os.geteuid() == 0
     apart = _unshare(OTHERS)
     other = root and _become_other(readable)
@@ -58,7 +60,7 @@ def confine(readable: list[str], memory_mb: int, cpu_s: int) -> None:
     _prctl(PR_SET_DUMPABLE, 0)
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     _restrict_files(readable)
-    refuse_other_calls()
+    refuse_other_calls(threads=apart or bool(other))
     for forbidden, attempt in (("list /", lambda: os.listdir("/")), ("read a session", lambda: os.getsid(0))):
         with contextlib.suppress(PermissionError):
             attempt()

@@ -65,7 +65,7 @@ class _Filter(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
 
 
-def _instructions(machine: str) -> list[tuple[int, int, int, int]]:
+def _instructions(machine: str, *, threads: bool = True) -> list[tuple[int, int, int, int]]:
     """Return the filter for an architecture as instructions of classic BPF: code, jumps if true and false, value.
 
     Raises:
@@ -82,20 +82,22 @@ def _instructions(machine: str) -> list[tuple[int, int, int, int]]:
         if (number := numbers[column]) is not None:
             made += [(EQUALS, 0, 1, number), allow]
     made += [(EQUALS, 0, 1, CLONE3), (RETURN, 0, 0, REFUSE | errno.ENOSYS)]
-    for both, position, values in LIMITED.values():
+    for name, (both, position, values) in LIMITED.items():
+        if name == "clone" and not threads:
+            continue
         # The kernel reads all of these arguments as 32 bits, the lower half on both architectures.
         checks = [each for value in values for each in ((EQUALS, 0, 1, value), allow)]
         made += [(EQUALS, 0, len(checks) + 2, both[column]), (LOAD, 0, 0, 16 + 8 * position), *checks, refuse]
     return [*made, refuse]
 
 
-def refuse_other_calls() -> None:
-    """Let this process make no other system calls from now on.
+def refuse_other_calls(*, threads: bool) -> None:
+    """Let this process make no other system calls from now on, and start threads only with `threads`.
 
     Raises:
         OSError: The kernel rejects the filter, or the architecture is unknown.
     """
-    instructions = _instructions(os.uname().machine)
+    instructions = _instructions(os.uname().machine, threads=threads)
     text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in instructions))
     program = _Filter(len(instructions), ctypes.cast(text, ctypes.c_void_p))
     libc = ctypes.CDLL(None, use_errno=True)
