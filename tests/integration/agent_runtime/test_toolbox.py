@@ -201,6 +201,10 @@ async def test_a_bridge_that_stays_away_is_waited_for_once(host, progress):
         assert asked > 1
         assert (await tools.call("arm__read_over_bridge", {}, progress)).error_code == "BRIDGE_UNAVAILABLE"
         assert len(host.called) == asked + 1
+        host.bridge_back_at = 0.0
+        assert (await tools.call("arm__read_over_bridge", {}, progress)).ok
+        host.bridge_back_at = time.monotonic() + 0.3
+        assert (await tools.call("arm__read_over_bridge", {}, progress)).ok, "lost again, it is waited for again"
 
 
 async def test_images_and_progress(host):

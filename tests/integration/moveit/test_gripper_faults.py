@@ -78,6 +78,20 @@ async def test_fingers_without_effort_that_came_as_far_as_asked_are_empty(moveit
     assert (await moveit.call("get_grasp_state"))["state"] == "EMPTY"
 
 
+async def test_fingers_that_did_not_leave_the_open_end_hold_nothing_for_sure(moveit, peer):
+    """A driver whose motor is off may call standing still a stall."""
+    peer.answer = StuckGripper(0.0, 4, **STALLED)
+    peer.answer.effort = None
+    assert (await moveit.call("close_gripper"))["state"] != "HOLDING"
+    assert (await moveit.call("get_grasp_state"))["state"] != "HOLDING"
+
+
+async def test_fingers_that_were_closed_to_a_width_may_hold_a_thing_of_it(moveit, peer):
+    peer.answer = StuckGripper(0.35, 4, reached_goal=True)
+    peer.answer.effort = None
+    assert (await moveit.call("close_gripper", position=0.35))["state"] == "UNKNOWN"
+
+
 async def test_an_aborted_gripper_goal(moveit, peer):
     peer.answer = StuckGripper(0.3, 6)
     for tool in ("open_gripper", "close_gripper"):

@@ -296,6 +296,23 @@ async def test_a_bridge_whose_executor_has_died_is_no_connection(peer, until):
         await link.close()
 
 
+async def test_a_bridge_that_ignores_services_it_was_not_told_of_is_used(peer, until):
+    """rosbridge with a `services_glob` does not answer their calls at all."""
+
+    def answer(operation):
+        if operation["op"] != "call_service" or operation["service"] != "/rosapi/get_time":
+            return []
+        return [{"op": "service_response", "id": operation["id"], "values": {"time": {}}, "result": True}]
+
+    peer.answer = answer
+    link = await BridgeLink.open(peer.url, wait_s=10, **QUICK | {"probe_every_s": 0.1})
+    try:
+        await until(lambda: sum(one["op"] == "call_service" for one in peer.received) > 4)
+        assert (link.reconnects, link.connected) == (0, True)
+    finally:
+        await link.close()
+
+
 async def test_nothing_is_cut_while_a_goal_runs(peer, until):
     peer.answer = lambda operation: None
     link = await BridgeLink.open(peer.url, wait_s=10, **QUICK | {"probe_every_s": 0.1})

@@ -74,6 +74,8 @@ class Toolbox:
         self._untrusted = untrusted
         self._surrounds: dict[str, Surround] = {}
         self._bridge_wait_s = bridge_wait_s
+        self._bridge_gone = False
+        """The bridge stayed away: the calls that follow do not wait for it again."""
         self._gone: set[str] = set()
         """Servers that did not come back while they were waited for: they are tried, and not waited for again."""
         self.withdrawn: Withdrawn | None = None
@@ -155,14 +157,16 @@ class Toolbox:
     async def _over_bridge(self, name: str, tool: str, work: Callable[[], Awaitable[R]], limit_s: float) -> R:
         """Return the result of `work`; if `tool` only reads, it is repeated while the robot's bridge is away."""
         result = await self._patiently(name, work, limit_s)
-        if not _lost_bridge(result) or not any(s.reads for s in await self._servers[name].list() if s.name == tool):
+        if not _lost_bridge(result):
+            self._bridge_gone = False
             return result
-        end = time.monotonic() + min(limit_s, self._bridge_wait_s)
+        if not any(s.reads for s in await self._servers[name].list() if s.name == tool):
+            return result
+        end = time.monotonic() + (0.0 if self._bridge_gone else min(limit_s, self._bridge_wait_s))
         while _lost_bridge(result) and time.monotonic() < end:
             await asyncio.sleep(BRIDGE_RETRY_S)
             result = await work()
-        # A bridge that stays away is not waited for again by each of the calls that follow.
-        self._bridge_wait_s *= not _lost_bridge(result)
+        self._bridge_gone = _lost_bridge(result)
         return result
 
     async def call(

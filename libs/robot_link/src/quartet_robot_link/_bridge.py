@@ -39,6 +39,7 @@ ORPHAN_TRIES = 3
 ORPHAN_RETRY_S = 0.5
 PROBE_SERVICE = "/rosbridge_websocket/get_parameters"
 """rosbridge's own node offers it, so that its executor has to serve the answer, and no other node such as rosapi."""
+TIME_SERVICE = "/rosapi/get_time"
 SERVED = frozenset({"publish", "action_feedback", "action_result"})
 """Operations that rosbridge sends only while its executor runs; it refuses calls, and ends late ones, without it."""
 ZOMBIE = "a zombie bridge: it accepts connections and serves nothing; restart the rosbridge_websocket node"
@@ -259,16 +260,20 @@ class BridgeLink:
         return await self._executor_serves(timeout_s)
 
     async def _executor_serves(self, timeout_s: float) -> bool:
-        """Return whether rosbridge's executor answers a call, or serves anything else meanwhile."""
+        """Return whether rosbridge's executor answers a call, or serves anything else meanwhile.
+
+        rosapi is asked as well: a bridge with a `services_glob` does not answer calls of other services at all.
+        """
         asked_at = time.monotonic()
-        try:
-            await self._call(PROBE_SERVICE, {"names": []}, timeout_s)
-        except RosError:
-            # Another name of the node: that rosbridge refuses the call is all that can be known.
-            return True
-        except RobotLinkError:
-            return self._connection.is_open and self._served_at > asked_at
-        return True
+        probe, _ = await asyncio.gather(
+            self._call(PROBE_SERVICE, {"names": []}, timeout_s),
+            self._call(TIME_SERVICE, {}, timeout_s),
+            return_exceptions=True,
+        )
+        if isinstance(probe, Exception) and not isinstance(probe, RobotLinkError):
+            raise probe
+        # Another name of the node: that rosbridge refuses the call is all that can be known.
+        return isinstance(probe, RosError) or (self._connection.is_open and self._served_at > asked_at)
 
     # --- calls -------------------------------------------------------------------------------------------------
 
@@ -334,11 +339,11 @@ class BridgeLink:
 
     async def _restore(self) -> None:
         """Subscribe again, cancel orphaned goals. Raises BridgeUnavailableError for a bridge that is still a zombie."""
+        for subscription in [s for group in self._subscriptions.values() for s in group]:
+            await self._connection.send(subscription.operation)
         if self._was_zombie and not await self._executor_serves(self._probe_wait_s):
             raise BridgeUnavailableError(ZOMBIE)
         self._was_zombie = False
-        for subscription in [s for group in self._subscriptions.values() for s in group]:
-            await self._connection.send(subscription.operation)
         for action in sorted(self._orphans):
             await self._cancel_orphans_of(action)
 
@@ -398,9 +403,9 @@ class BridgeLink:
                 continue
             if any(goal.awaited for goal in self._goals.values()):
                 log.warning("%s does not answer; the connection is kept while a goal runs", self.url)
-            else:
-                self._was_zombie = True
-                self.reconnect(ZOMBIE)
+            elif self.connected:
+                self._was_zombie = await self._connection.ping(self._probe_wait_s)
+                self.reconnect(ZOMBIE if self._was_zombie else "the network does not answer")
 
     # --- frames ------------------------------------------------------------------------------------------------
 

@@ -46,17 +46,19 @@ class Fingers:
         """Forget the last command, because the fingers are about to move."""
         self._stop = None
 
-    async def stopped(self, wanted_m: float, values: Message) -> GripperResult:
+    async def stopped(self, wanted_m: float, values: Message, *, opens: bool) -> GripperResult:
         """Return the grasp state after a command that asked for the width `wanted_m`, and remember its end.
 
         `values`: the action's result, whose flags may be missing. Raises CallTimeoutError, BridgeUnavailableError.
         """
-        reading = await read(self._robot)
-        short, slack = reading.width_m - wanted_m, self._robot.file.gripper.holding_min_width_m
+        reading, file = await read(self._robot), self._robot.file.gripper
+        short, slack = reading.width_m - wanted_m, file.holding_min_width_m
         stalled, reached = values.get("stalled") is True, values.get("reached_goal") is True
-        if short > 0 and stalled and not reached:
+        # Fingers that are as open as can be did not move: their motor may be off.
+        if short > 0 and stalled and not reached and reading.width_m < OPEN_SHARE * file.stroke_m:
             state = GraspState.HOLDING
-        elif abs(short) <= slack:
+        elif abs(short) <= slack and (opens or wanted_m <= slack):
+            # A close to a width of its own may end at the thing.
             state = GraspState.EMPTY
         else:
             state = GraspState.UNKNOWN

@@ -261,7 +261,7 @@ def register(server: ToolServer, planner: Planner, fingers: Fingers) -> None:  #
             )
         # Out of the lease: who stops the robot must not wait for the fingers' reading to settle.
         values = outcome.values
-        measured = await fingers.stopped(file.width_at(position), values)
+        measured = await fingers.stopped(file.width_at(position), values, opens=tool == "open_gripper")
         fields: dict[str, Any] = measured.model_dump()
         fields |= {"stalled": values.get("stalled"), "reached_goal": values.get("reached_goal")}
         if outcome.status is GoalStatus.CANCELED:

@@ -294,7 +294,10 @@ class SkillCaller:
         await self._bus.journal.copy_agent_events(request, self._record.lease_epoch)
         began = self._began[request.request_id]
         outcome = await self._resolver.resolve(request, result, began=began, revoked=revoked)
-        looked = result.state is not State.FAILED or result.error_code == PlaceCode.PLACE_DROP_VERIFY_FAILED
+        looked = (
+            result.state not in {State.FAILED, State.UNCERTAIN}
+            or result.error_code == PlaceCode.PLACE_DROP_VERIFY_FAILED
+        )
         looked = looked and CommonCode.BRIDGE_UNAVAILABLE not in outcome.result.reason
         self._unlooked = None if looked or request.skill is not Skill.PLACE else request
         return outcome
@@ -302,8 +305,8 @@ class SkillCaller:
     async def is_placed(self) -> bool:
         """Return whether the thing of the last place is measured to lie at its target, although the place failed.
 
-        False where the agent, or the orchestrator after it, has looked for it: its word stands. False without a
-        perception server: an empty gripper does not tell where the thing lies.
+        False where the agent, or the orchestrator after it, has looked for it and knows: its word stands. False without
+        a perception server: an empty gripper does not tell where the thing lies.
         """
         request = self._unlooked
         if request is None or not self._inspector.sees:
