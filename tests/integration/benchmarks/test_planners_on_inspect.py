@@ -94,7 +94,7 @@ def test_a_run_that_is_killed_goes_on_and_gives_the_same_table(bin_folder: Path,
     assert not (killed / "table.md").exists()
     merge = [*command[:3], "--merge", killed, "--out", tmp_path / "part"]
     subprocess.run(merge, env=plain(), check=True, capture_output=True, timeout=LONG_S)
-    assert f"{24 - before} trials have not ended" in (tmp_path / "part" / "table.md").read_text()
+    assert f"{24 - before} trials were not begun" in (tmp_path / "part" / "table.md").read_text()
     subprocess.run([*command, "--out", killed], env=plain(), check=True, capture_output=True, timeout=LONG_S)
     for name in ("table.md", "table.csv", "trials.csv", "success.png"):
         assert (killed / name).read_bytes() == (whole / name).read_bytes()

@@ -313,6 +313,15 @@ async def test_a_bridge_that_ignores_services_it_was_not_told_of_is_used(peer, u
         await link.close()
 
 
+@pytest.mark.parametrize("op", [["publish"], {"publish": 1}, 7, None])
+async def test_an_operation_that_is_no_text_is_ignored(link, peer, caplog, op):
+    peer.answer = lambda operation: [CLOCK] if operation["op"] == "subscribe" else None
+    await peer.send({"op": op, "topic": "/t", "msg": {}})
+    async with link.subscribe("/clock", "rosgraph_msgs/msg/Clock") as clock:
+        assert (await clock.next(10))["clock"]["sec"] == 1
+    assert [one for one in caplog.records if one.exc_info or one.levelname == "ERROR"] == []
+
+
 async def test_nothing_is_cut_while_a_goal_runs(peer, until):
     peer.answer = lambda operation: None
     link = await BridgeLink.open(peer.url, wait_s=10, **QUICK | {"probe_every_s": 0.1})

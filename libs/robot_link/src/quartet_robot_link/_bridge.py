@@ -410,7 +410,7 @@ class BridgeLink:
     # --- frames ------------------------------------------------------------------------------------------------
 
     def _handle(self, operation: Message) -> None:
-        kind, key = operation.get("op"), str(operation.get("id", ""))
+        kind, key = str(operation.get("op", "")), str(operation.get("id", ""))
         if kind in SERVED or (kind == "service_response" and operation.get("result") is not False):
             self._served_at = time.monotonic()
         if kind == "publish":
