@@ -109,7 +109,7 @@ PRIVILEGES = {
     "read the kernel's messages": "attempt(103, 116, 3, buffer, 4096)",
     "hide memory from the kernel": "attempt(447, 447, 0)",
     "handle page faults": "attempt(323, 282, 1)",
-    "read and write beside the process": "attempt(206, 0, 8, struct.pack('Q', 0))",
+    "read and write outside the process": "attempt(206, 0, 8, struct.pack('Q', 0))",
     "share memory with the next program": "id = call(29, 194, 0, 4096, 0o1600); attempt(31, 195, id, 0, 0)",
     "leave a message for the next program": "id = call(68, 186, 0, 0o1600); attempt(71, 187, id, 0, 0)",
     "leave a queue for the next program": "attempt(240, 180, b'quartet', 0o102, 0o600, 0); call(241, 181, b'quartet')",

@@ -10,6 +10,9 @@ from quartet_benchmarks.errors import OptionError
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalLogInfo, EvalSampleSummary
 
+BROKE_OFF = "broke off"
+"""How a trial ended in which the model or the budget failed; it counts as failed until a run completes it."""
+
 
 def read_shard(text: str) -> tuple[int, int]:
     """Return number and count of a shard such as `2/8`. Raises OptionError."""

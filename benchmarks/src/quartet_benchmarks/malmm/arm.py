@@ -103,12 +103,10 @@ class TabletopArm:
         return COMPLETED
 
     async def _do(self, motion: object, *arguments: object) -> None:
-        """Run a motion beside the event loop. Raises FunctionError with the arm's error, which the program caused."""
+        """Run a motion in a thread. Raises FunctionError with the arm's error, which the program caused."""
         if self._completed:
             raise FunctionError(COMPLETED)
         try:
             await asyncio.to_thread(motion, *arguments)  # type: ignore[arg-type]
         except TabletopError as error:
             raise FunctionError(str(error)) from None
-        except Exception as error:
-            raise FunctionError(f"the motion failed: {type(error).__name__}: {error}") from error

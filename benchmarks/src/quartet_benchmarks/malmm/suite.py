@@ -8,12 +8,13 @@ from typing import Any
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.extras import require_inspect
+from quartet_benchmarks.harness.shards import BROKE_OFF
 from quartet_benchmarks.harness.speakers import SPEAKERS
 from quartet_benchmarks.malmm.kept import episodes_file, keep_episodes, kept_files, read_kept
 from quartet_benchmarks.malmm.options import FEEDBACK, Experiment, read_experiment
 from quartet_benchmarks.malmm.speakers import ReferenceModel
 from quartet_benchmarks.malmm.table import Entry, detail, headline, rate_lines, stack_rows, task_rows
-from quartet_benchmarks.malmm.trial import BROKE_OFF, play
+from quartet_benchmarks.malmm.trial import play
 from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_scripted_model.programs import Rates
 from quartet_simulation.tabletop import Tabletop

@@ -9,9 +9,6 @@ from quartet_simulation.tabletop import Tabletop
 from quartet_teams import Discussion, Model
 from quartet_teams.malmm import MOST_CALLS, Ending, work
 
-BROKE_OFF = "broke off"
-"""Ending of an episode in which the model or the budget failed; it counts as failed until a run completes it."""
-
 
 @dataclass(frozen=True)
 class Trial:

@@ -128,7 +128,7 @@ class Examination:
         return response, (time.monotonic() - began) * 1e3
 
     async def publishers_of(self, topic: str) -> list[str]:
-        """Return the nodes that publish a topic, [] if rosapi does not tell.
+        """Return the nodes that publish a topic, [] if rosapi does not answer.
 
         A topic that is only read, as by the doctor itself and by Quartet's servers, is in the graph as well.
         """

@@ -50,7 +50,7 @@ def _warn_of_effort(exam: Examination) -> None:
     exam.warn(
         "gripper",
         f"joint {joint} has no effort in {topics.joint_states} (missing, null or 0.0), and no node publishes "
-        f"{topics.gripper_status}: only a stall of the fingers and the wrist camera tell whether something is held",
+        f"{topics.gripper_status}: only a stall of the fingers and the wrist camera show whether something is held",
         "add the joint's effort state interface to the URDF's ros2_control tag, if the gripper has one; or check "
         f"that {exam.robot.file.actions.gripper} sets `stalled` when the fingers close on an object",
     )

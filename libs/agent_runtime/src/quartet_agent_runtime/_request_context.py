@@ -93,7 +93,7 @@ class RequestContext:
         """Call `tool` and return its raw outcome. Raises VerificationError as `call` does."""
         outcome = await self.outcome(tool, **arguments)
         if outcome.error_code in HOPELESS or outcome.interrupted:
-            # Without a bridge nothing tells what the robot did last.
+            # Without a bridge it is not known what the robot did last.
             unknown = outcome.interrupted or outcome.void or outcome.error_code == CommonCode.BRIDGE_UNAVAILABLE
             raise VerificationError(f"{tool}: {outcome.error_code}: {outcome.message}", uncertain=unknown)
         return outcome

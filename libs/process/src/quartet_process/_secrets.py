@@ -4,7 +4,7 @@ A secret `x` comes from QUARTET_X, else from the file QUARTET_X_FILE, else from 
 QUARTET_SECRETS_DIR. A file of tokens may hold several, one a line, each with the name of who has it behind a space;
 a file of keys may hold several PEM blocks. The first is the newest and is presented, all are accepted, and the file is
 read again when it changes, so that secrets are rotated without a restart. A line that is not valid is ignored: one
-person's slip locks nobody else out.
+person's slip does not lock out the others.
 """
 
 import hmac

@@ -276,8 +276,8 @@ def _missing(
 def _intrinsics(info: dict[str, Any]) -> Intrinsics:
     # A numpy array in CBOR, which has no truth value.
     given = info.get("k", info.get("K"))
-    told = [] if given is None else list(given)
-    k = [value for value in map(number, told) if value is not None]
-    if len(told) != 9 or len(k) != 9 or k[0] <= 0 or k[4] <= 0:
-        raise BadFrameError(f"CameraInfo has no usable matrix k: {told[:9]}; check the camera's calibration")
+    matrix = [] if given is None else list(given)
+    k = [value for value in map(number, matrix) if value is not None]
+    if len(matrix) != 9 or len(k) != 9 or k[0] <= 0 or k[4] <= 0:
+        raise BadFrameError(f"CameraInfo has no usable matrix k: {matrix[:9]}; check the camera's calibration")
     return Intrinsics(int(info["width"]), int(info["height"]), k[0], k[4], k[2], k[5])

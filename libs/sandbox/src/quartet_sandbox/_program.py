@@ -192,13 +192,15 @@ class _Run:
         writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, process.stdin)
         tasks = [asyncio.create_task(self._answer(calls, writer, process)), asyncio.create_task(self._collect(printed))]
         try:
-            writer.write(json.dumps({"code": self._code, "functions": list(self._functions)}).encode() + b"\n")
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-            self._over = True
-            kill_process(process)
-            if not writer.is_closing():
-                # `close` would wait until the program has read its answers.
-                writer.abort()
+            try:
+                writer.write(json.dumps({"code": self._code, "functions": list(self._functions)}).encode() + b"\n")
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+            finally:
+                self._over = True
+                kill_process(process)
+                if not writer.is_closing():
+                    # `close` would wait until the program has read its answers.
+                    writer.abort()
             # A function that runs may move something: it ends before the result is given.
             await asyncio.wait(tasks)
             for task in tasks:
@@ -208,8 +210,6 @@ class _Run:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            if not writer.is_closing():
-                writer.abort()
             for transport in transports:
                 transport.close()
 

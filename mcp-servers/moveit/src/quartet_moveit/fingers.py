@@ -40,7 +40,7 @@ class Fingers:
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
         self._stop: tuple[float, GraspState] | None = None
-        """Width [m] at which the last command left them, and the state that its end tells: HOLDING after a stall."""
+        """Width [m] at which the last command left them, and the state by its end: HOLDING after a stall."""
 
     def forget(self) -> None:
         """Forget the last command, because the fingers are about to move."""
@@ -74,7 +74,7 @@ class Fingers:
 
 
 async def read(robot: Robot) -> Reading:
-    """Read the gripper once it has come to rest, or as it is at the end of its settle time.
+    """Read the gripper once it has come to rest, or when its settle time ends.
 
     Raises CallTimeoutError, BridgeUnavailableError.
     """
@@ -155,7 +155,8 @@ def judge(robot: Robot, reading: Reading, stop: GraspState = GraspState.UNKNOWN)
     fingers that stalled hold something, and fingers that came as far as asked hold nothing.
 
     Half open fingers are EMPTY when nothing presses on them (or the driver says so). In between they touch something,
-    which may hang there or lie beside: light things stay between fingers that press a fifth of what is called holding.
+    which may hang there or lie next to them: light things stay between fingers that press a fifth of what is called
+    holding.
     """
     file = robot.file.gripper
     status, effort = reading.status or "", reading.effort_n

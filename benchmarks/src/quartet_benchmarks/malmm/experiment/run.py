@@ -13,12 +13,12 @@ from quartet_benchmarks.harness.budget import FREE
 from quartet_benchmarks.harness.estimate import Counted, Use, tell_cost
 from quartet_benchmarks.harness.models import connect
 from quartet_benchmarks.harness.run import Limits, run_tasks
-from quartet_benchmarks.harness.shards import each_log, read_shard, require_whole, shard_folder, tokens_used
+from quartet_benchmarks.harness.shards import BROKE_OFF, each_log, read_shard, require_whole, shard_folder, tokens_used
 from quartet_benchmarks.malmm.experiment.task import malmm
 from quartet_benchmarks.malmm.options import FEEDBACK, Experiment
 from quartet_benchmarks.malmm.speakers import ReferenceModel
 from quartet_benchmarks.malmm.table import Entry
-from quartet_benchmarks.malmm.trial import BROKE_OFF, Trial, play
+from quartet_benchmarks.malmm.trial import Trial, play
 from quartet_simulation.tabletop import Tabletop
 
 SAME = ("episodes", "seed", "observation")

@@ -5,14 +5,13 @@ from pathlib import Path
 
 from inspect_ai.log import EvalLog, EvalSampleSummary, read_eval_log_sample, read_eval_log_sample_summaries
 
-from quartet_benchmarks.harness.shards import each_log, require_whole, tokens_used
+from quartet_benchmarks.harness.shards import BROKE_OFF, each_log, require_whole, tokens_used
 from quartet_benchmarks.planners.experiment.task import SCORER, TRIAL, reference_steps
 from quartet_benchmarks.planners.options import HISTORY
 from quartet_benchmarks.planners.table import Entry
 from quartet_benchmarks.planners.trial import Trial
 from quartet_teams import Plan
 
-BROKE_OFF = "broke off"
 Key = tuple[str, int, int, str, str, str]
 
 

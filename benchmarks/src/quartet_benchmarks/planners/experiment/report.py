@@ -8,8 +8,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from quartet_benchmarks.harness.shards import BROKE_OFF
 from quartet_benchmarks.harness.speakers import SPEAKERS
-from quartet_benchmarks.planners.experiment.logs import BROKE_OFF
 from quartet_benchmarks.planners.table import (
     Entry,
     detail,

@@ -47,12 +47,13 @@ def confine(readable: list[str], memory_mb: int, cpu_s: int) -> None:
         apart = _unshare(NEW_USER | OTHERS)
     elif not other:
         _unshare(NEW_USER)
-    if root and not (apart or other):
+    own = apart or other
+    if root and not own:
         raise PermissionError("root may change neither its user id nor its namespaces here; use another user")
     os.close(os.pidfd_open(os.getpid()))  # If the kernel refuses it, no process starts that cannot be watched.
     if process := os.fork():
         _watch(process)
-    _limit(memory_mb, cpu_s, threads=apart or other)
+    _limit(memory_mb, cpu_s, threads=own)
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     _drop_bounding_set()
     # Effective, permitted and inheritable; the ambient set follows.
@@ -60,7 +61,7 @@ def confine(readable: list[str], memory_mb: int, cpu_s: int) -> None:
     _prctl(PR_SET_DUMPABLE, 0)
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     _restrict_files(readable)
-    refuse_other_calls(threads=apart or bool(other))
+    refuse_other_calls(threads=own)
     for forbidden, attempt in (("list /", lambda: os.listdir("/")), ("read a session", lambda: os.getsid(0))):
         with contextlib.suppress(PermissionError):
             attempt()
