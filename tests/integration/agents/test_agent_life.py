@@ -211,6 +211,7 @@ async def test_a_started_request_is_never_run_again(desk, studio, redis_url, bus
     assert (result.error_code, result.state) == ("UNKNOWN", State.UNCERTAIN)
     assert '"state":"EMPTY"' in result.observed
     assert result.observed.count("perception__look") == 1
+    assert not any(name in result.observed for name in ("text_is", "NONE", "joint_positions")), "words alone"
     assert "model_turn" not in await desk.kinds(request)
     assert studio.truth()["robot"]["pose"] == pytest.approx(pose, abs=0.01)
 

@@ -282,7 +282,7 @@ async def test_a_function_that_runs_ends_before_the_result_of_a_program_that_was
 
 
 async def test_calls_of_a_program_that_has_crashed_are_not_made() -> None:
-    line = '{"call": "move"}'
+    line = '{"call": "move", "args": [], "kwargs": {}}'
 
     async def move() -> None:
         await _wait_until(lambda: not programs(), "it has crashed")
@@ -291,7 +291,7 @@ async def test_calls_of_a_program_that_has_crashed_are_not_made() -> None:
     result = await run_program(
         f"import ctypes, os\nos.write(4, b'{line}\\n' * 50)\nctypes.string_at(0)", {"move": move}
     )
-    assert len(result.calls) <= 2
+    assert 1 <= len(result.calls) <= 2
 
 
 async def test_a_program_starts_after_its_modules_were_cleaned_away() -> None:
