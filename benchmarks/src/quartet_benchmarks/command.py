@@ -15,8 +15,8 @@ from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_deployment import DEFAULT_SENSORS
 
 SUITES = {
-    "architectures": "quartet_benchmarks.architectures",
-    "armtable": "quartet_benchmarks.arm_table",
+    "architectures": "quartet_research.architectures",
+    "armtable": "quartet_research.planners.arm_table",
     "bins": "quartet_benchmarks.bins",
     "bus": "quartet_benchmarks.bus",
     "chaos": "quartet_benchmarks.chaos",
@@ -26,11 +26,11 @@ SUITES = {
     "grasps": "quartet_benchmarks.grasps",
     "home": "quartet_benchmarks.home",
     "hostile": "quartet_benchmarks.hostile",
-    "malmm": "quartet_benchmarks.malmm",
+    "malmm": "quartet_research.malmm",
     "mutations": "quartet_benchmarks.mutations",
     "overhead": "quartet_benchmarks.overhead",
     "perception": "quartet_benchmarks.perception",
-    "planners": "quartet_benchmarks.planners",
+    "planners": "quartet_research.planners",
     "stops": "quartet_benchmarks.chaos.stops",
     "teams": "quartet_benchmarks.teams",
     "time": "quartet_benchmarks.timing",
