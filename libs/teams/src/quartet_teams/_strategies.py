@@ -128,4 +128,6 @@ def make_team(name: str, world: str = "", **options: Any) -> Team | Roco:
         return Roco(**options)
     if name not in TEAMS:
         raise UnknownTeamError(f"there is no team '{name}'; valid: {', '.join((*TEAMS, 'roco'))}")
+    if options:
+        raise TypeError(f"team '{name}' has no option {', '.join(options)}; only 'roco' has options")
     return Hmas2(rounds=1) if name == "hmas2" and world == "boxnet1" else TEAMS[name]()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from quartet_teams._discussion import Discussion, Turn
+from quartet_teams.errors import NoAgreementError
 
 EXECUTE, PROCEED = "EXECUTE", "PROCEED"
 _KEYWORD = re.compile(rf"\b({EXECUTE}|{PROCEED})\b|^[^\w\n]*((?i:{EXECUTE}|{PROCEED}))\b[^\w\n]*$", re.MULTILINE)
@@ -33,7 +34,7 @@ async def talk(
     most_calls: int,
     all_speak_first: bool = False,
 ) -> Dialogue:
-    """Let the speakers talk in turn until one ends with EXECUTE.
+    """Let the speakers talk in turn until one ends with EXECUTE. Raises NoAgreementError if there are no speakers.
 
     Args:
         discussion: asks the model.
@@ -42,6 +43,8 @@ async def talk(
         most_calls: calls after which no new round begins; a round that has begun is completed.
         all_speak_first: whether EXECUTE counts only once all have spoken.
     """
+    if not speakers:
+        raise NoAgreementError("there are no robots that could speak")
     said: list[Turn] = []
     while len(said) < most_calls:
         for speaker in speakers:

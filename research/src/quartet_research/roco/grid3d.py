@@ -43,10 +43,10 @@ class Grid3D:
     name: ClassVar[str] = "grid3d"
     equal_paths = False
     rules = (
-        "Agents move through a cubic grid, all at the same time. In one time step an agent moves to a neighbouring cell: "
-        "one coordinate changes by one. An agent that has reached the end of its path stays there. No agent may enter "
-        "an obstacle or leave the grid, two agents may not be in one cell at the same time, and two agents may not "
-        "exchange their cells in one time step. The task is done when every agent is at its goal; find short paths."
+        "Agents move through a cubic grid, all at the same time. In one time step an agent moves to a neighbouring "
+        "cell: one coordinate changes by one. An agent that has reached the end of its path stays there. No agent may "
+        "enter an obstacle or leave the grid, two agents may not be in one cell at the same time, and two agents may "
+        "not exchange their cells in one time step. The task is done when every agent is at its goal; find short paths."
     )
     path_rules = (
         "A PATH is the list of all cells that the agent is in, in order, from its start to its goal: one cell for each "

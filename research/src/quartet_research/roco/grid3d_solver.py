@@ -48,7 +48,11 @@ def _search(size: int, obstacles: Set[Cell], start: Cell, goal: Cell, others: li
         if time >= HORIZON * size:
             continue
         for after in _neighbours(cell, size):
-            if after in obstacles or (after, time + 1) in seen or any(_hits(path, cell, after, time) for path in others):
+            if (
+                after in obstacles
+                or (after, time + 1) in seen
+                or any(_hits(path, cell, after, time) for path in others)
+            ):
                 continue
             seen.add((after, time + 1))
             came[after, time + 1] = cell

@@ -24,6 +24,14 @@ class Form:
     meaning: str = ""
     """What the action does, for the prompt."""
 
+    def written(self, verb: Verb) -> str:
+        """Return how an action of this form is written."""
+        if verb == "PICK PLACE":
+            words = "PICK <object> PLACE <target>"
+        else:
+            words = f"{verb}{' <object>' if self.objects else ''}{' <target>' if self.targets else ''}"
+        return f"{words} PATH [(x, y, z), ...]" if self.path else words
+
 
 @dataclass(frozen=True)
 class Action:
@@ -42,8 +50,8 @@ class Action:
         else:
             words = [self.verb, self.object, self.target]
         if self.path:
-            points = ", ".join("(" + ", ".join(f"{value:g}" for value in point) + ")" for point in self.path)
-            words.append(f"PATH [{points}]")
+            points = ("(" + ", ".join(repr(value).removesuffix(".0") for value in point) + ")" for point in self.path)
+            words.append(f"PATH [{', '.join(points)}]")
         return " ".join(word for word in words if word)
 
 

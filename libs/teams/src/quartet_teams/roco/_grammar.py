@@ -110,11 +110,11 @@ def _read_line(line: str, scene: Scene) -> Action:
     elif form.objects:
         name = _resolved(line, arguments, form.objects, "object")
     elif arguments:
-        raise ReplyError(line, f"{verb} takes no object, and there is {_shown(arguments)}.", f"Write ACTION {verb}.")
+        raise ReplyError(line, f"{verb} takes no {_shown(arguments)}.", f"Write {form.written(verb)}.")
     else:
         name = ""
     if form.path and path is None:
-        raise ReplyError(line, f"{verb} has no PATH.", "Add PATH [(x, y, z), ...] to the line.")
+        raise ReplyError(line, f"{verb} has no PATH.", f"Write {form.written(verb)}.")
     if path and not form.path:
         raise ReplyError(line, f"{verb} takes no PATH.", "Leave the PATH out.")
     return Action(robot, verb, name, target, _read_path(line, rest[path.end() :]) if path else ())
@@ -123,8 +123,7 @@ def _read_line(line: str, scene: Scene) -> Action:
 def _read_verb(line: str, words: str, scene: Scene) -> tuple[Verb, str]:
     """Return the first of `VERBS` that fits, and its arguments; those of PICK PLACE are apart by a line break."""
     if len(words.split()) > MOST_WORDS:
-        reason = f"The action has more than {MOST_WORDS} words."
-        raise ReplyError(line, reason, f"Valid actions: {_listed(scene.forms)}.")
+        raise ReplyError(line, f"The action has more than {MOST_WORDS} words.", _valid_actions(scene))
     first, _, arguments = words.partition(" ")
     first = first.strip(_AROUND).upper()
     parts = _PLACE.split(f" {arguments.strip()} ")
@@ -136,7 +135,11 @@ def _read_verb(line: str, words: str, scene: Scene) -> tuple[Verb, str]:
                 return verb, "\n".join(part.strip() for part in parts)
         elif verb == first:
             return verb, arguments.strip()
-    raise ReplyError(line, f"{_shown(words)} is no valid action.", f"Valid actions: {_listed(scene.forms)}.")
+    raise ReplyError(line, f"{_shown(words)} is no valid action.", _valid_actions(scene))
+
+
+def _valid_actions(scene: Scene) -> str:
+    return f"Valid actions: {'; '.join(form.written(verb) for verb, form in scene.forms.items())}."
 
 
 def _read_object_and_target(line: str, arguments: str, verb: Verb, form: Form) -> tuple[str, str]:
@@ -156,7 +159,7 @@ def _read_object_and_target(line: str, arguments: str, verb: Verb, form: Form) -
         told = "; ".join(f"{name}, {target}" for name, target in sorted(readings))
         raise ReplyError(line, f"{_shown(arguments)} has several meanings: {told}.", "Write the names exactly.")
     what, valid = ("target", form.targets) if named else ("object", form.objects)
-    remedy = f"Write {verb} <object> <target>. Valid {what}s: {_listed(valid)}."
+    remedy = f"Write {form.written(verb)}. Valid {what}s: {_listed(valid)}."
     raise ReplyError(line, f"{_shown(arguments)} has no valid {what}.", remedy)
 
 

@@ -117,11 +117,7 @@ def _feedback(refusal: Refusal) -> str:
 
 def _action(verb: Verb, form: Form) -> str:
     """Return how an action is written, and its valid arguments."""
-    written = "PICK <object> PLACE <target>" if verb == "PICK PLACE" else verb
-    if verb != "PICK PLACE":
-        written += f"{' <object>' if form.objects else ''}{' <target>' if form.targets else ''}"
-    written += " PATH <path>" if form.path else ""
-    lines = [f"{written}: {form.meaning}" if form.meaning else written]
+    lines = [f"{form.written(verb)}: {form.meaning}" if form.meaning else form.written(verb)]
     lines += [f"  objects: {', '.join(form.objects)}"] if form.objects else []
     lines += [f"  targets: {', '.join(form.targets)}"] if form.targets else []
     return "\n".join(lines)
