@@ -16,7 +16,7 @@ from quartet_deployment import DEFAULT_SENSORS
 
 SUITES = {
     "architectures": "quartet_research.architectures",
-    "armtable": "quartet_research.planners.arm_table",
+    "armtable": "quartet_research.planners.table_suite",
     "bins": "quartet_benchmarks.bins",
     "bus": "quartet_benchmarks.bus",
     "chaos": "quartet_benchmarks.chaos",
@@ -48,13 +48,14 @@ SUITES_WITH: dict[str, tuple[str, ...]] = {
     "world": ("home",),
     "robot": ("architectures", "home"),
     "flame": ("time",),
-    "model": ("architectures", "malmm", "planners", "tokens"),
-    "p_fault": ("architectures", "malmm", "planners"),
-    "out": ("architectures", "home", "malmm", "planners"),
-    **dict.fromkeys(("budget_usd", "price"), ("architectures", "malmm", "planners")),
-    **dict.fromkeys(("framework", "token_limit", "time_limit", "shard", "merge"), ("malmm", "planners")),
-    **dict.fromkeys(("suite", "trials", "history", "replay"), ("planners",)),
-    "robots": ("planners", "teams"),
+    "model": ("architectures", "armtable", "malmm", "planners", "tokens"),
+    "p_fault": ("architectures", "armtable", "malmm", "planners"),
+    "out": ("architectures", "armtable", "home", "malmm", "planners"),
+    **dict.fromkeys(("budget_usd", "price"), ("architectures", "armtable", "malmm", "planners")),
+    **dict.fromkeys(("framework", "token_limit", "time_limit", "shard", "merge"), ("armtable", "malmm", "planners")),
+    **dict.fromkeys(("trials", "history"), ("armtable", "planners")),
+    **dict.fromkeys(("suite", "replay"), ("planners",)),
+    "robots": ("armtable", "planners", "teams"),
     **dict.fromkeys(("tasks", "observation", "feedback"), ("malmm",)),
 }
 """Suites that have an option, by its name; options that all suites have are not in it."""

@@ -8,17 +8,16 @@ import pytest
 
 from quartet_benchmarks.errors import MeasurementError
 from quartet_benchmarks.result import BenchParameters
+from quartet_research.planners import study, table_suite
 from quartet_research.planners.arm_table import ARM_COUNTS, ArmTable, Layout, good_step, lower_bound
-from quartet_research.planners.arm_table import suite as suite_module
 from quartet_research.planners.arm_table import world as world_module
 from quartet_research.planners.arm_table.model import MARGIN, compile_table, joints_of, touching_arms
 from quartet_research.planners.arm_table.motion import facing_of, home, plan_motion
-from quartet_research.planners.arm_table.suite import TableSpeakers
 from quartet_research.planners.arm_table.world import upright
 from quartet_research.planners.grid_worlds import IllegalPlanError, SizeError, StateError
-from quartet_research.planners.speakers import Faults
+from quartet_research.planners.speakers import Faults, Speakers
 from quartet_research.planners.trial import Trial, play
-from quartet_teams import Window, make_team
+from quartet_teams import TEAMS, Window, make_team
 
 
 def table(arms=3, **spots):
@@ -137,7 +136,7 @@ def test_what_an_arm_does_not_reach_is_an_error():
 @pytest.mark.slow
 def test_a_team_sorts_the_boxes_by_its_prompts_alone():
     world = ArmTable.generate(3, 0)
-    trial = asyncio.run(play(world, make_team("hmas2", world.name), TableSpeakers(Faults(), seed=0), Window()))
+    trial = asyncio.run(play(world, make_team("hmas2", world.name), Speakers(Faults(), seed=0), Window()))
     assert (trial.succeeded, trial.reason) == (True, "")
     assert trial.steps >= lower_bound(ArmTable.generate(3, 0))
 
@@ -149,6 +148,10 @@ def test_a_fault_rate_means_the_same_as_in_the_other_worlds(monkeypatch):
         drawn.append(speakers._faults)
         return Trial(True, 1, 1, 1, "", 0.0)
 
-    monkeypatch.setattr(suite_module, "play", played)
-    suite_module.run(BenchParameters(episodes=1, progress=lambda _line: None))
-    assert set(drawn) == {Faults.equal(rate) for rate in suite_module.FAULT_RATES}
+    monkeypatch.setattr(study, "play", played)
+    result = table_suite.run(BenchParameters(episodes=1, progress=lambda _line: None))
+    assert set(drawn) == {Faults.equal(rate) for rate in table_suite.FAULT_RATES}
+    assert {row["robots"] for row in result.details} == set(ARM_COUNTS)
+    assert {(row["team"], row["model"], row["success"]) for row in result.rows} == {
+        (team, f"reference-speakers/{rate:g}", "2/2") for team in TEAMS for rate in table_suite.FAULT_RATES
+    }

@@ -131,7 +131,7 @@ async def test_a_claim_that_is_wrong_is_a_false_success():
         ({"p_fault": [1.5]}, "a rate is from 0 to 1"),
         ({"model": ["openai/gpt-4o"], "p_fault": [0.1]}, "p-fault is of the reference speakers"),
         ({"budget_usd": 5.0}, "budget_usd: the reference speakers need no such option"),
-        ({"robots": [3]}, "'malmm' has no such option; planners, teams have"),
+        ({"robots": [3]}, "'malmm' has no such option; armtable, planners, teams have"),
         ({"shard": "3/2"}, "shard '3/2': give it as i/n"),
         ({"shard": "4/4", "tasks": ["put-block"], "framework": ["sa"]}, "enough for 3 shards"),
     ],
@@ -226,9 +226,9 @@ def test_shards_of_the_reference_speakers_give_together_what_one_process_gives(p
 
 
 def test_a_folder_that_cannot_be_written_is_told_before_an_episode_is_played(play_shards, tmp_path, monkeypatch):
-    monkeypatch.setattr("quartet_research.malmm.suite.play", lambda *_, **__: pytest.fail("it was played"))
+    monkeypatch.setattr("quartet_research.malmm.study.play", lambda *_, **__: pytest.fail("it was played"))
     (tmp_path / "file").touch()
-    with pytest.raises(OptionError, match=r"episodes.json cannot be written: Not a directory; give another folder"):
+    with pytest.raises(OptionError, match=r"trials.jsonl cannot be written: Not a directory; give another folder"):
         play_shards("1/2", out=tmp_path / "file" / "runs")
 
 
@@ -244,6 +244,6 @@ def test_shards_that_do_not_belong_together_are_not_merged(play_shards, tmp_path
     play_shards("2/2", out=tmp_path / "again")
     with pytest.raises(OptionError, match="shard 2/2 is there more than once"):
         bench("malmm", options={"merge": [tmp_path]})
-    (tmp_path / "again" / "shard-2-of-2" / "episodes.json").write_text("{}")
-    with pytest.raises(OptionError, match="is no file of episodes of this version"):
+    (tmp_path / "again" / "shard-2-of-2" / "trials.jsonl").write_text("{}\n")
+    with pytest.raises(OptionError, match="is no file of trials of this version"):
         bench("malmm", options={"merge": [tmp_path]})

@@ -9,8 +9,10 @@ from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import MissingExtraError, OptionError
 from quartet_benchmarks.result import BenchParameters
 from quartet_research.harness.shards import read_shard
+from quartet_research.harness.study import speakers_of
 from quartet_research.planners.options import Experiment, read_experiment
 from quartet_research.planners.suite import run
+from quartet_teams import Discussion, Plan, Prompts, Scene
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,39 @@ def test_options_go_before_those_of_the_file(tmp_path: Path) -> None:
     read = read_experiment({"suite": [str(tmp_path / "suite.yaml")], "trials": 3})
     assert read == Experiment(suite=("boxnet2",), robots=(4, 8), trials=3, p_fault=(0.1,))
     assert len(read.instances) == 6
-    assert read.models == ["reference-speakers/0.1"]
+    assert list(speakers_of(read)) == ["reference-speakers/0.1"]
+
+
+class Lonely:
+    """A team of your own: the first robot does its first action."""
+
+    async def decide(self, scene: Scene, prompts: Prompts, discussion: Discussion) -> Plan:
+        robot = scene.robots[0]
+        return {robot: scene.actions(robot)[0]}
+
+
+def test_a_team_of_your_own_plays(tmp_path: Path) -> None:
+    own = f"{__name__}:{Lonely.__name__}"
+    options = {"framework": [own, "cmas"], "suite": ["boxnet1"], "robots": [4], "trials": 1}
+    result = run(BenchParameters(options=options, progress=lambda _line: None))
+    rows = {row["team"]: row for row in result.rows}
+    assert rows[own]["success"] == "0/1"
+    assert "not done in" in rows[own]["failed for"]
+    assert rows["cmas"]["success"] == "1/1"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("no_such_package:Team", "cannot be loaded: No module named 'no_such_package'"),
+        ("math:Team", "cannot be loaded: module 'math' has no attribute 'Team'"),
+        ("fractions:Fraction", "has no method decide"),
+        ("Team", "no framework 'Team'; valid: cmas, .*MODULE:CLASS"),
+    ],
+)
+def test_a_team_that_cannot_be_loaded_is_refused(name: str, said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        read_experiment({"framework": [name]})
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0"])
@@ -100,4 +134,4 @@ def test_suites_without_the_home_have_no_sensors() -> None:
 @pytest.mark.skipif(importlib.util.find_spec("inspect_ai") is not None, reason="Inspect is here")
 def test_without_inspect_the_remedy_is_told() -> None:
     with pytest.raises(MissingExtraError, match="run scripts/inspect-env"):
-        run(BenchParameters(options={"framework": ["cmas"]}))
+        run(BenchParameters(options={"model": ["openai/gpt-4o"]}))

@@ -1,5 +1,6 @@
 """What an experiment with MALMM's frameworks is: frameworks, tasks, episodes, feedback, models."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -7,8 +8,7 @@ from typing import Any
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.prices import SPEAKERS
 from quartet_research.harness.options import find_unknown, find_wrong_models
-from quartet_research.harness.shards import read_shard
-from quartet_research.harness.speakers import speakers_name
+from quartet_research.harness.study import Case, options_of
 from quartet_simulation.tabletop import TASKS
 from quartet_site import Fault
 from quartet_teams.malmm import ROUNDS
@@ -60,22 +60,16 @@ class Experiment:
             for at in range(self.seed, self.seed + self.episodes)
         ]
 
-    def part(self, shard: str) -> tuple[tuple[str, int, int], ...]:
-        """Return the instances of a shard such as `2/8`, every n-th. Raises OptionError."""
-        number, count = read_shard(shard)
-        if count > len(self.instances):
-            raise OptionError(f"shard {shard}: the episodes are enough for {len(self.instances)} shards")
-        return tuple(self.instances[number - 1 :: count])
-
     @property
-    def speakers(self) -> list[str]:
-        """The reference speakers by their names, one for each fault rate; none where they do not answer."""
-        return [speakers_name(rate) for rate in self.p_fault] if SPEAKERS in self.model else []
-
-    @property
-    def language_models(self) -> list[str]:
-        """Models that Inspect calls, by their names."""
-        return [name for name in self.model if name != SPEAKERS]
+    def parts(self) -> list[tuple[dict[str, Any], list[Case]]]:
+        """Options of each framework and feedback alone, with their cases."""
+        found: list[tuple[dict[str, Any], list[Case]]] = []
+        for framework, feedback in itertools.product(self.framework, self.feedback):
+            options = options_of(self) | {"framework": [framework], "feedback": [feedback]}
+            setting = {"framework": framework, "feedback": feedback, "observation": self.observation}
+            own = [{"task": task, "variation": variation, "seed": seed} for task, variation, seed in self.instances]
+            found.append((options, [Case(setting, instance) for instance in own]))
+        return found
 
 
 def read_experiment(options: Mapping[str, Any]) -> Experiment:

@@ -1,6 +1,6 @@
 """What an experiment with teams is: its teams, worlds, sizes, models, and how much of it is run here."""
 
-from collections import Counter
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -11,9 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.prices import SPEAKERS
+from quartet_research.harness.errors import WorldError
 from quartet_research.harness.options import find_unknown, find_wrong_models
-from quartet_research.harness.speakers import speakers_name
-from quartet_research.planners.grid_worlds import PUBLISHED_ROBOTS, WORLDS, WorldError, make
+from quartet_research.harness.study import Case, options_of
+from quartet_research.planners.own_teams import find_unknown_teams
+from quartet_research.planners.worlds import GRIDS, SIZES, WORLDS, make
 from quartet_site import Fault, SiteFileError, field_error, load_file
 from quartet_teams import TEAMS, HistoryMode
 
@@ -26,7 +28,7 @@ class Experiment:
     """Trials of every framework, suite, number of robots, seed, history and model. Raises OptionError."""
 
     framework: tuple[str, ...] = tuple(TEAMS)
-    suite: tuple[str, ...] = tuple(WORLDS)
+    suite: tuple[str, ...] = GRIDS
     robots: tuple[int, ...] = ()
     """Empty: the published numbers of each world."""
     trials: int = 10
@@ -49,20 +51,20 @@ class Experiment:
         return [
             (world, robots, seed)
             for world in self.suite
-            for robots in self.robots or PUBLISHED_ROBOTS[world]
+            for robots in self.robots or SIZES[world]
             for seed in range(self.seed, self.seed + self.trials)
         ]
 
     @property
-    def most_shards(self) -> int:
-        """Shards into which the instances of each world can be parted, so that none is empty."""
-        return min(Counter(world for world, _, _ in self.instances).values())
-
-    @property
-    def models(self) -> list[str]:
-        """Models by their names, the reference speakers once for each fault rate."""
-        named = [[speakers_name(rate) for rate in self.p_fault] if name == SPEAKERS else [name] for name in self.model]
-        return [name for names in named for name in names]
+    def parts(self) -> list[tuple[dict[str, Any], list[Case]]]:
+        """Options of each world, history and framework alone, with their cases."""
+        found: list[tuple[dict[str, Any], list[Case]]] = []
+        for world, history, framework in itertools.product(self.suite, self.history, self.framework):
+            options = options_of(self) | {"suite": [world], "history": [history], "framework": [framework]}
+            setting = {"world": world, "framework": framework, "history": history}
+            own = [(robots, seed) for name, robots, seed in self.instances if name == world]
+            found.append((options, [Case(setting, {"robots": robots, "seed": seed}) for robots, seed in own]))
+        return found
 
 
 class SuiteFile(BaseModel):
@@ -96,7 +98,7 @@ class SuiteFile(BaseModel):
 def find_faults(values: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield place (field, and position in it) and text of what is wrong with the values of an experiment."""
     experiment = SimpleNamespace(**{field.name: field.default for field in fields(Experiment)} | dict(values))
-    yield from find_unknown("framework", experiment.framework, TEAMS)
+    yield from find_unknown_teams("framework", experiment.framework)
     yield from find_unknown("suite", experiment.suite, WORLDS)
     yield from find_unknown("history", experiment.history, HISTORY)
     if experiment.trials < 1:
@@ -109,7 +111,7 @@ def find_faults(values: Mapping[str, Any]) -> Iterator[Fault]:
             try:
                 make(world, size, max(0, experiment.seed))
             except WorldError as error:
-                yield ("robots", at), f"{error}; published are {_list(PUBLISHED_ROBOTS[world])}"
+                yield ("robots", at), f"{error}; published are {_list(SIZES[world])}"
 
 
 def read_experiment(options: Mapping[str, Any]) -> Experiment:

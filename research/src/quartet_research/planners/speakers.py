@@ -12,7 +12,11 @@ from typing import Self
 import numpy as np
 
 from quartet_research.harness.speakers import RuleSpeakers
-from quartet_research.planners.grid_worlds import WAIT, WORLDS, BoxLift, World, good_step, lift_step
+from quartet_research.harness.world import WAIT, World
+from quartet_research.planners import arm_table
+from quartet_research.planners.arm_table import ArmTable
+from quartet_research.planners.grid_worlds import BoxLift, good_step, lift_step
+from quartet_research.planners.worlds import WORLDS
 from quartet_teams import PLANNER, parse_plan
 from quartet_teams.errors import AnswerError
 
@@ -72,6 +76,8 @@ class Speakers(RuleSpeakers):
         return next(world for world in WORLDS.values() if world.rules == rules)
 
     def _best(self, world: World, history: str) -> dict[str, str]:
+        if isinstance(world, ArmTable):
+            return arm_table.good_step(world, variant_of(history))
         if not isinstance(world, BoxLift):
             return good_step(world, variant_of(history))
         weights = {name: box.volume * WEIGHT_MARGIN for name, box in world.boxes.items()}

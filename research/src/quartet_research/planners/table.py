@@ -75,7 +75,7 @@ def main_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
             row[f"{figure} / best"] = _mean(ratios)
         reasons = Counter(entry.trial.reason.partition(":")[0] for entry in own if not entry.trial.succeeded)
         row["failed for"] = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-        figures = PUBLISHED[world, team]
+        figures = PUBLISHED.get((world, team), ())
         row["GPT-4 in the paper"] = " / ".join("-" if figure is None else str(figure) for figure in figures)
         rows.append(row)
     return rows
@@ -102,7 +102,7 @@ def history_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
             rate = success(entry for entry in own if entry.history == mode)
             row[mode] = f"{rate.successes}/{rate.n}"
             row[f"{mode}, 95 %"] = interval(rate)
-        row["GPT-4 in the paper"] = " / ".join(map(str, PUBLISHED_HISTORY[world])) if team == "hmas2" else ""
+        row["GPT-4 in the paper"] = " / ".join(map(str, PUBLISHED_HISTORY.get(world, ()))) if team == "hmas2" else ""
         rows.append(row)
     return rows
 

@@ -18,7 +18,7 @@ from quartet_benchmarks.prices import FREE, Price
 from quartet_benchmarks.result import BenchParameters, Rate
 from quartet_cli.main import app
 from quartet_research.harness.budget import Spending
-from quartet_research.planners.experiment import command
+from quartet_research.planners import table_suite
 from quartet_research.planners.suite import run
 
 SMALL = {"framework": ["cmas", "hmas2"], "suite": ["boxnet2"], "robots": [4], "trials": 3, "p_fault": [0.2]}
@@ -59,7 +59,7 @@ def test_shards_together_are_the_whole_run(tmp_path: Path) -> None:
         bench(**SMALL, out=tmp_path / "parts", shard=f"{number}/2")
     with pytest.raises(OptionError, match="shards are missing: 2/2"):
         bench(merge=[tmp_path / "parts" / "shard-1-of-2"], out=tmp_path / "half")
-    with pytest.raises(OptionError, match="shard 4/4: the instances of a world are enough for 3 shards"):
+    with pytest.raises(OptionError, match="shard 4/4: the smallest part of the experiment is enough for 3 shards"):
         bench(**SMALL, out=tmp_path / "parts", shard="4/4")
     merged = bench(merge=[tmp_path / "parts"], out=tmp_path / "merged")
     assert merged.rows == whole.rows
@@ -75,6 +75,15 @@ def test_shards_together_are_the_whole_run(tmp_path: Path) -> None:
     assert "not language models" in table
     with Image.open(tmp_path / "merged" / "success.png") as picture:
         assert picture.width > 300
+
+
+def test_a_model_plays_at_the_table_with_arms(tmp_path: Path) -> None:
+    options = {"model": ["said/prose"], "price": "0,0", "framework": ["cmas"], "robots": [3], "out": tmp_path}
+    result = table_suite.run(BenchParameters(episodes=1, progress=lambda line: None, options=options))
+    assert [(row["world"], row["team"], row["success"]) for row in result.rows] == [("armtable", "cmas", "0/1")]
+    assert (tmp_path / "success.png").exists()
+    with pytest.raises(OptionError, match="'armtable' is one world"):
+        table_suite.run(BenchParameters(options=options | {"suite": ["boxnet1"]}))
 
 
 def test_the_history_modes_stand_beside_each_other(tmp_path: Path) -> None:
@@ -120,7 +129,7 @@ def test_a_model_that_costs_wants_a_price_and_a_budget_that_stops_it(tmp_path: P
         bench(**paid, price="1,1", budget_usd=0.001, out=tmp_path)
     begun = bench(**paid, price="1,1", budget_usd=0.01, out=tmp_path)
     assert {value.successes for name, value in begun.metrics.items() if name.startswith("success_rate")} == {0}
-    assert any("count as failed; run it again to complete them. The first broke off: " in note for note in begun.notes)
+    assert any("count as failed; run it again to complete them. The first: " in note for note in begun.notes)
     spent = sum(map(float, (tmp_path / "spent-usd.txt").read_text().split()))
     assert 0.0011 <= spent <= 0.01
     # With more it goes on in the same folder, and what was spent counts.
@@ -133,7 +142,7 @@ def test_a_model_that_costs_wants_a_price_and_a_budget_that_stops_it(tmp_path: P
 @pytest.mark.parametrize("price", ["1", "1,2,3", "a,b", "-1,1", "nan,1", "inf,1"])
 def test_a_price_that_there_is_not_is_refused(price: str, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="give IN,OUT in USD"):
-        bench(**SMALL, price=price, out=tmp_path)
+        bench(**SMALL | {"model": ["said/prose"], "p_fault": None}, price=price, out=tmp_path)
 
 
 def test_a_model_without_a_key_is_told_in_plain_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +196,7 @@ def test_a_trial_is_drawn_again_from_its_log(tmp_path: Path) -> None:
         bench(replay=tmp_path, seed=99)
     with pytest.raises(OptionError, match="shard: a replay is chosen by framework, suite"):
         bench(replay=tmp_path, shard="1/2")
-    with pytest.raises(OptionError, match="has no logs of a run"):
+    with pytest.raises(OptionError, match="has no trials of a run"):
         bench(replay=tmp_path / "nothing")
 
 
@@ -204,20 +213,18 @@ def test_the_task_is_found_by_inspect_itself(tmp_path: Path) -> None:
     from inspect_ai import eval
 
     (log,) = eval(
-        "quartet_research/planners",
-        model="reference-speakers/0",
-        task_args={"framework": "cmas", "robots": [4], "trials": 1},
+        "quartet_research/experiment",
+        model="said/prose",
+        task_args={"study": "planners", "framework": "cmas", "suite": "boxnet1", "robots": [4], "trials": 1},
         log_dir=str(tmp_path), display="none",
     )  # fmt: skip
     assert log.status == "success"
     assert log.results is not None
-    assert {score.name: score.metrics["mean"].value for score in log.results.scores}["success"] == 1.0
+    assert {score.name: score.metrics["mean"].value for score in log.results.scores}["success"] == 0.0
 
 
 def test_options_come_from_a_file_too(tmp_path: Path) -> None:
     file = tmp_path / "suite.yaml"
     file.write_text("suite: boxnet1\nframework: [cmas]\nrobots: 4\ntrials: 1\n")
-    result = command.run(
-        BenchParameters(progress=lambda line: None, options={"suite": [str(file)], "out": tmp_path / "o"})
-    )
+    result = run(BenchParameters(progress=lambda line: None, options={"suite": [str(file)], "out": tmp_path / "o"}))
     assert [(row["world"], row["team"], row["success"]) for row in result.rows] == [("boxnet1", "cmas", "1/1")]

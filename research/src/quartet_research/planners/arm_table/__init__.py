@@ -7,7 +7,6 @@ good_step(world)                              a plan of rules, which the referen
 
 from quartet_research.planners.arm_table.layout import ARM_COUNTS, Layout
 from quartet_research.planners.arm_table.reference import good_step, lower_bound
-from quartet_research.planners.arm_table.suite import run
 from quartet_research.planners.arm_table.world import ArmTable
 
-__all__ = ["ARM_COUNTS", "ArmTable", "Layout", "good_step", "lower_bound", "run"]
+__all__ = ["ARM_COUNTS", "ArmTable", "Layout", "good_step", "lower_bound"]

@@ -18,11 +18,11 @@ GATEWAY = "gateway/"
 
 
 def asker(state: TaskState) -> Ask:
-    """Return what asks the model of a sample; each call is counted, and knows its trial, seed and participant."""
+    """Return a function that asks the model of a sample. Each call is counted, and names trial, seed and speaker."""
     model = get_model()
 
     async def ask(participant: str, prompt: str) -> Answer:
-        about = {"trial": state.uuid, "seed": state.metadata["seed"], "participant": participant}
+        about = {"trial": state.uuid, "seed": state.metadata["instance"]["seed"], "participant": participant}
         with spending().call(str(model), prompt) as call:
             output = await model.generate([ChatMessageUser(content=prompt, metadata=about)])
             used = output.usage

@@ -5,12 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.extras import require_inspect
 from quartet_benchmarks.result import BenchResult
+from quartet_research.harness.experiment.command import LOG_FILES
+from quartet_research.harness.experiment.kept import read_all_kept
 from quartet_research.harness.speakers import speakers_name
-from quartet_research.planners.experiment.logs import read_plans
-from quartet_research.planners.grid_worlds import make, replay
+from quartet_research.planners.grid_worlds import WORLDS, make, replay
 from quartet_research.planners.options import HISTORY
+from quartet_research.planners.study import entry_of
 from quartet_research.planners.table import Entry
+from quartet_teams import Plan
 
 FRAME_MS, LAST_FRAME_MS = 900, 3000
 FIELDS = {"framework": "team", "suite": "world", "robots": "robots", "seed": "seed", "history": "history"}
@@ -32,7 +36,8 @@ def draw_trials(
     Raises:
         OptionError: there is no such trial, or an option that is none of a replay.
     """
-    trials = read_plans([folder], _chooser(options))
+    chosen = _chooser(options)
+    trials = [(entry, plans) for entry, plans in _read_plans(folder) if chosen(entry)]
     if not trials:
         raise OptionError(f"{folder} has no such trial; its trials.csv lists those that it has")
     rows: list[dict[str, Any]] = []
@@ -56,6 +61,23 @@ def draw_trials(
             }
         )  # fmt: skip
     return BenchResult("planners", {"replay": str(folder)}, {"replays": len(rows)}, rows)
+
+
+def _read_plans(folder: Path) -> list[tuple[Entry, list[Plan]]]:
+    """Return the grid-world trials below a folder, in one order, with the plans that were executed.
+
+    Raises OptionError if the folder has no trials.
+    """
+    found = [(record, list(record.trial.plans)) for record in read_all_kept([folder]).records.values()]
+    if any(folder.rglob(LOG_FILES)):
+        require_inspect("planners")
+        from quartet_research.harness.experiment.inspect_logs import read_whole_trials
+
+        found += [(record, trial.get("plans", [])) for record, trial in read_whole_trials(folder)]
+    if not found:
+        raise OptionError(f"{folder} has no trials of a run")
+    in_grids = [(entry_of(record), plans) for record, plans in found if record.case.setting["world"] in WORLDS]
+    return sorted(in_grids, key=lambda one: (*one[0].instance, one[0].team))
 
 
 def _chooser(options: Mapping[str, Any]) -> Callable[[Entry], bool]:
