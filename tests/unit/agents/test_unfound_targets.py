@@ -108,6 +108,6 @@ async def test_a_name_that_the_cameras_do_not_know_is_not_searched_for(unknown, 
     ended = await verify(robot, ApproachReport(success=claimed == "NONE", error_code=claimed, reason="no sink"))
     assert (ended.error_code == "UNKNOWN_NAME") == unknown
     assert ("this site's catalogue has: can" in ended.reason) == unknown
-    assert [(check.name, check.result) for check in ended.checks][0] == ("area", "PASS")
+    assert (ended.checks[0].name, ended.checks[0].result) == ("area", "PASS")
     assert (robot.asked_nav2 == 0) == unknown
     assert robot.looks == 2 if unknown else robot.looks > 2

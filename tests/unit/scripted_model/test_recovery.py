@@ -146,7 +146,8 @@ def test_an_object_that_was_seen_in_another_area_is_looked_for_there_next(carry,
     agents.fail("approach", "NAV_TARGET_NOT_VISIBLE").fail("approach", "NAV_TARGET_NOT_VISIBLE", seen_in="hallway")
     agents.fail("approach", "NAV_TARGET_NOT_VISIBLE", seen_in="living room")
     calls, report = carry("bring the blue mug to the wooden coffee table")
-    assert calls[:4] == [f"approach blue mug @ {a} [pick]" for a in ("living room", "dining area", "hallway", "kitchen")]
+    areas = ("living room", "dining area", "hallway", "kitchen")
+    assert calls[:4] == [f"approach blue mug @ {area} [pick]" for area in areas]
     assert report["success"] is True
 
 

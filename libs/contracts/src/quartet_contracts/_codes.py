@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 UNKNOWN_NAME = "UNKNOWN_NAME"
-"""Code of a refused call, an approach, and in a report: no area, place or object has this name. Nothing was searched."""
+"""Code of a refused call, of an approach, and in a report: no area, place or object has this name."""
 NOT_RUN = "NOT_RUN"
 """Code of a call that was not made because an earlier call of the same turn failed."""
 

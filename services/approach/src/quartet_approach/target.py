@@ -209,14 +209,10 @@ async def _look(check: RequestContext, target: Target, expected: Point | None, m
             sight = _sight(target, pose, detection)
             if sight is None:
                 continue
-            if not target.holds(sight.centre):
-                elsewhere = area_at(check.site, sight.centre)
-                if elsewhere is not None and target.kind == "object" and _is_clear(detection):
-                    memory.note_elsewhere(elsewhere.name, sight.distance)
-                continue
             if not target.may_be_at(sight.centre):
-                continue
-            if _is_clear(detection):
+                if _is_clear(detection):
+                    _note_elsewhere(check.site, target, sight, memory)
+            elif _is_clear(detection):
                 sights.append(sight)
             else:
                 memory.note(Candidate(sight.centre, (pose.x, pose.y)))
@@ -227,6 +223,13 @@ async def _look(check: RequestContext, target: Target, expected: Point | None, m
             return min(near, key=lambda sight: math.dist(sight.centre, expected or sight.centre))
         fallback = fallback or next(iter(sights), None)
     return fallback
+
+
+def _note_elsewhere(site: SiteFile, target: Target, sight: Sight, memory: SearchMemory) -> None:
+    """Note an object that is clearly seen in another area than the wanted one."""
+    area = area_at(site, sight.centre)
+    if area is not None and target.kind == "object" and not target.holds(sight.centre):
+        memory.note_elsewhere(area.name, sight.distance)
 
 
 async def is_in_hand(check: RequestContext, target: Target) -> bool:
