@@ -159,6 +159,14 @@ def test_an_object_that_was_seen_in_an_area_that_was_searched_is_looked_for_ther
     ]  # fmt: skip
 
 
+def test_an_area_in_which_an_object_was_seen_and_not_found_is_driven_to_no_more(carry, agents):
+    agents.fail("approach", *["NAV_TARGET_NOT_VISIBLE"] * 12, seen_in="living room")
+    calls, report = carry("bring the blue mug to the desk")
+    assert calls.count("approach blue mug @ living room [pick]") == 2
+    assert len(calls) == len(set(calls)) + 1
+    assert report["success"] is False
+
+
 def test_another_area_than_the_person_named_is_not_driven_to_without_asking(carry, agents):
     agents.fail("approach", "NAV_TARGET_NOT_VISIBLE", "NAV_TARGET_NOT_VISIBLE", seen_in="hallway")
     calls, report = carry()
