@@ -45,3 +45,11 @@ def without_effort(operation: dict[str, Any]) -> dict[str, Any]:
     if operation["op"] == "publish" and operation["topic"] == "/joint_states":
         operation["msg"]["effort"] = [None] * len(operation["msg"]["name"])
     return operation
+
+
+def without_feeling(operation: dict[str, Any]) -> dict[str, Any]:
+    """Leave out effort and how a gripper command ended, as a driver does that only knows positions."""
+    if operation["op"] == "action_result" and isinstance(operation.get("values"), dict):
+        for name in ("stalled", "reached_goal"):
+            operation["values"].pop(name, None)
+    return without_effort(operation)

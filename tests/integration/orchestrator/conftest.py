@@ -44,7 +44,7 @@ from quartet_contracts import (
 from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
 from quartet_orchestrator.serve import serve
 from quartet_orchestrator.settings import OrchestratorSettings
-from quartet_site import load_site
+from quartet_site import load_robot, load_site
 from support.http_server import serve_app
 
 API_TOKEN = "the-token-of-the-tests"
@@ -178,6 +178,8 @@ class World:
         self.grasp = "EMPTY"
         self.read: Callable[[], str] = lambda: self.grasp
         """What the gripper's sensors say."""
+        self.tucked = True
+        """Whether the arm is in its transit state."""
         self.released: tuple[float, float, float] | None = None
         """Position of the flange in the base frame where it let go last."""
         self.pose = {"x": 3.35, "y": 2.15, "yaw": 0.0}
@@ -201,6 +203,7 @@ class World:
         """Names that perception cannot look for."""
         self.servers = {name: FastMCP(name) for name in ("nav2", "moveit", "perception")}
         self.servers["moveit"].tool(self.get_grasp_state)
+        self.servers["moveit"].tool(self.get_current_pose)
         self.servers["nav2"].tool(self.get_robot_pose)
         self.add_cameras(self.servers["perception"])
 
@@ -246,6 +249,12 @@ class World:
         at = self.released
         released = None if at is None else {"tool_position": at, "tool_position_map": self._in_map(at), "age_s": 0.0}
         return {**DONE, "state": self.read(), "released": released}
+
+    async def get_current_pose(self) -> dict[str, Any]:
+        """Joint positions of the arm."""
+        arm = ROBOT.arm
+        joints = arm.named_states[arm.transit_state] if self.tucked else [9.0] * len(arm.joints)
+        return {**DONE, "joint_positions": dict(zip(arm.joints, joints, strict=True))}
 
     async def get_robot_pose(self) -> dict[str, Any]:
         """Pose of the base."""
@@ -328,7 +337,7 @@ class World:
 
 
 DONE = {"ok": True, "error_code": "NONE", "message": ""}
-SITE = load_site(HOME / "site.yaml")
+SITE, ROBOT = load_site(HOME / "site.yaml"), load_robot(HOME / "robot.yaml")
 
 
 OK = {"success": True, "error_code": "NONE", "reason": "done", "state": State.SUCCEEDED}

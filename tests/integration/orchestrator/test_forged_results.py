@@ -111,11 +111,12 @@ async def test_a_job_that_the_world_confirms_succeeds(start, with_cameras, model
     assert status.state is State.SUCCEEDED, status.report
 
 
-@pytest.mark.parametrize(("in_hand", "success"), [(CAN, True), ("", False)])
+@pytest.mark.parametrize(("in_hand", "tucked", "success"), [(CAN, True, True), ("", True, False), (CAN, False, False)])
 async def test_a_pick_without_effort_is_confirmed_by_the_wrist_camera(
-    start, with_cameras, model, agents, world, do, in_hand, success
+    start, with_cameras, model, agents, world, do, in_hand, tucked, success
 ):
-    """The fingers are half open, and their driver measures no effort."""
+    """The fingers are half open, and their driver measures no effort; what they have not lifted merely stands there."""
+    world.tucked = tucked
     world.read = lambda: "UNKNOWN" if world.grasp == "HOLDING" else world.grasp
     world.in_hand = in_hand
     agents.start()

@@ -82,6 +82,48 @@ async def test_a_thing_that_perception_cannot_look_for_is_told_before_the_first_
 
 
 @pytest.mark.parametrize(
+    ("asked", "next_action", "knows", "code"),
+    [
+        ("sink", "pick", False, "UNKNOWN_NAME"),
+        ("the sink", "look", False, "UNKNOWN_NAME"),
+        ("sink", "look", True, "NONE"),
+        ("sink", "surface_place", False, "UNKNOWN_NAME"),
+        ("red coke can from the kitchen", "pick", False, "UNKNOWN_NAME"),
+        ("red coke can from the kitchen", "pick", True, "NONE"),
+        ("kitchen", "look", False, "NONE"),
+        ("coke can", "pick", False, "NONE"),
+    ],
+)
+async def test_a_name_that_the_site_has_and_the_cameras_do_not_know_is_told_before_the_first_motion(
+    start, with_cameras, model, agents, world, do, asked, next_action, knows, code
+):
+    """Such as a landmark, or more words than a name; of exact names perception is not asked."""
+    world.nameless = set() if knows else {asked, "kitchen", "coke can"}
+    agents.start()
+    model.say(do.approach(asked, next_action=next_action), do.report(False))
+    async with start(servers=with_cameras) as client:
+        await client.run("go and see what is there")
+    result = model.results()[0]
+    assert result["error_code"] == code, result
+    assert len(agents.calls) == (code == "NONE")
+    if "sink" in asked and next_action != "surface_place" and not knows:
+        how = "target_area 'kitchen', object_name 'kitchen' and next_action 'look'"
+        assert how in result["message"]
+        assert all(name in result["message"] for name in ("red coke can", "kitchen counter", "kitchen bin"))
+
+
+async def test_the_model_reads_in_which_area_an_object_was_seen(client, model, agents, do):
+    agents.answers["approach"] = [do.failing("NAV_TARGET_NOT_VISIBLE", seen_in="hallway")]
+    model.say(do.approach(), do.approach(area="hallway"), do.report(False))
+    task_id = await client.submit("bring the red coke can to the sofa table")
+    events = await client.events(task_id)
+    missed, found = model.results()
+    assert (missed["seen_in"], found["ok"], "seen_in" in found) == ("hallway", True, False)
+    ended = [e.event for e in events if e.event.kind == "skill_result"]
+    assert ended[0].details["seen_in"] == "hallway"
+
+
+@pytest.mark.parametrize(
     ("skill", "arguments", "unknown"),
     [
         ("approach", {"target_area": "attic", "object_name": "can", "next_action": "pick"}, "no area 'attic'"),

@@ -290,7 +290,7 @@ async def test_a_bridge_whose_executor_has_died_is_no_connection(peer, until):
         await until(lambda: link.reconnects >= 2 and not link.connected)
         with pytest.raises(BridgeUnavailableError, match="a zombie bridge: it accepts connections"):
             await link.call_service("/clear_octomap")
-        peer.answer = service_failure("Service /rosbridge_websocket/get_parameters does not exist")
+        peer.answer = service_failure("Service /bridge/get_parameters does not exist")
         assert await link.wait_connected(20)
     finally:
         await link.close()
@@ -364,8 +364,25 @@ async def test_an_action_server_that_dies_in_mid_goal_ends_the_motion(link, peer
     clock.close()
 
 
-async def test_a_bridge_of_another_name_is_taken_at_its_word(link, peer):
-    peer.answer = service_failure("Service /rosbridge_websocket/get_parameters does not exist")
+@pytest.mark.parametrize("own", [LATE, None])
+async def test_the_bridges_own_node_is_asked_by_no_name(link, peer, own):
+    """It may run under any name and in any namespace: other names do not exist, and rosapi may be silent."""
+
+    def answer(operation):
+        if operation.get("service") == "~/get_parameters":
+            text, result = (own, False) if own else ({"values": []}, True)
+        elif operation.get("service", "").startswith("/rosapi/"):
+            return []
+        else:
+            text, result = f"Service {operation.get('service')} does not exist", False
+        return [{"op": "service_response", "id": operation.get("id"), "values": text, "result": result}]
+
+    peer.answer = answer
+    assert await link.probe(timeout_s=0.5) is (own is None)
+
+
+async def test_a_bridge_without_parameter_services_is_taken_at_its_word(link, peer):
+    peer.answer = service_failure("Service /bridge/get_parameters does not exist")
     assert await link.probe()
     await peer.stop()
     assert not await link.probe()

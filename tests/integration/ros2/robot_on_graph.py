@@ -155,6 +155,7 @@ class Bridge(Node):
             say("bridge", answer | {"result": known["result"], "values": known["values"]})
             return
         try:
+            name = self.resolve_service_name(name)
             kinds = dict(self.get_service_names_and_types())
             if name not in kinds:
                 raise ValueError(f"Service {name} does not exist")

@@ -232,14 +232,52 @@ class Hand(RequestContext):
     seen = True
     state = "HOLDING"
     effort_n: float | None = 20.0
+    closed_at: float | None = None
+    """Height at which the fingers closed [m]; None: nobody knows."""
+    height = 0.5
+    tucked = False
 
     async def outcome(self, tool: str, **given: Any) -> ToolOutcome:
         if tool == "moveit__get_grasp_state":
-            return ToolOutcome({"ok": True, "state": self.state, "width_m": self.width, "effort_n": self.effort_n})
+            said = {"ok": True, "state": self.state, "width_m": self.width, "effort_n": self.effort_n}
+            grasped = None if self.closed_at is None else {"tool_pose": _pose(self.closed_at), "age_s": 9.0}
+            return ToolOutcome({**said, "grasped": grasped})
+        if tool == "moveit__get_current_pose":
+            joints = dict.fromkeys(ROBOT.arm.joints, 9.0)
+            if self.tucked:
+                joints = dict(zip(ROBOT.arm.joints, ROBOT.arm.named_states[ROBOT.arm.transit_state], strict=True))
+            return ToolOutcome({"ok": True, "pose": _pose(self.height), "joint_positions": joints})
         assert tool == "perception__detect_objects"
         one = {"label": "red coke can", "score": 0.9, "box_xyxy": [0, 0, 1, 1], "camera": "arm", "in_gripper": True}
         shown = self.seen and given["camera"] == "arm"
         return ToolOutcome({"ok": True, "detections": [one] if shown else []})
+
+
+def _pose(height: float) -> dict[str, Any]:
+    return {"frame_id": "odom", "position": [0.6, 0.0, height], "orientation": [1.0, 0.0, 0.0, 0.0]}
+
+
+@pytest.mark.parametrize(
+    ("closed_at", "height", "tucked", "code"),
+    [
+        (0.3, 0.3, False, "PICK_ATTACH_TIMEOUT"),
+        (0.3, 0.32, False, "PICK_ATTACH_TIMEOUT"),
+        (0.3, 0.34, False, "NONE"),
+        (0.9, 0.5, True, "NONE"),
+        (0.9, 0.5, False, "PICK_ATTACH_TIMEOUT"),
+        (None, 0.9, False, "PICK_ATTACH_TIMEOUT"),
+        (None, 0.9, True, "NONE"),
+    ],
+    ids=["there", "a little up", "lifted", "tucked below", "below", "unknown", "unknown, tucked"],
+)
+async def test_what_merely_stands_between_the_fingers_is_not_held(closed_at, height, tucked, code):
+    can = next(thing for thing in HOME.objects if thing.name == "red coke can")
+    request = fingers().request
+    check = Hand(request, ROBOT, HOME, None, None, WorkClock.of(request))
+    check.width, check.state, check.effort_n = can.appearance.size_m[0], "UNKNOWN", None
+    check.closed_at, check.height, check.tucked = closed_at, height, tucked
+    settled = await verify(check, PickReport(success=True, error_code="NONE", reason="held"))
+    assert settled.error_code == code, settled.reason
 
 
 @pytest.mark.parametrize(("seen", "code"), [(True, "NONE"), (False, "PICK_ATTACH_TIMEOUT")])
@@ -249,6 +287,7 @@ async def test_the_wrist_camera_tells_what_fingers_without_effort_hold(seen, cod
     request = fingers().request
     check = Hand(request, ROBOT, HOME, None, None, WorkClock.of(request))
     check.width, check.seen, check.state, check.effort_n = can.appearance.size_m[0], seen, "UNKNOWN", effort_n
+    check.tucked = True
     settled = await verify(check, PickReport(success=True, error_code="NONE", reason="held"))
     assert settled.error_code == ("PICK_ATTACH_TIMEOUT" if told else code), settled.reason
 

@@ -175,7 +175,7 @@ def test_the_orchestrators_prompt_names_what_there_is() -> None:
     assert words(prompt) - known == set()
     assert words(prompt) & {*FILLED_IN, *HIDDEN} == set()
     table = set(re.findall(r"\b(?:NAV|PICK|PLACE)_[A-Z_]+\b", prompt))
-    assert table == {str(code) for codes in CODES.values() for code in codes} - {"NONE", "UNKNOWN"}
+    assert table == {str(code) for codes in CODES.values() for code in codes} - {"NONE", "UNKNOWN", "UNKNOWN_NAME"}
     assert all(code in prompt for code in Withdrawn.__args__)
     assert "UNKNOWN_NAME" in prompt
     assert all(f'"{action}"' in prompt for action in NextAction)

@@ -159,11 +159,13 @@ def test_target_is_detected_without_a_picture_of_the_area(run_approach, robot):
         {"detections": []},
         {"detections": [{"label": "red can", "in_gripper": True}]},
         {"ok": False, "error_code": "UNKNOWN_OBJECT", "message": "the catalogue has: blue mug"},
+        {"ok": False, "error_code": "CAMERA_UNAVAILABLE", "message": "no picture"},
     ],
 )
 def test_target_out_of_view_is_reported_with_the_message_of_the_detection(run_approach, robot, seen):
     robot.say("detect_objects", seen)
     report = run_approach().report
-    assert report["error_code"] == "NAV_TARGET_NOT_VISIBLE"
+    unknown = seen.get("error_code") == "UNKNOWN_OBJECT"
+    assert report["error_code"] == ("UNKNOWN_NAME" if unknown else "NAV_TARGET_NOT_VISIBLE")
     assert checks(report) == [("area", "PASS"), ("target", "FAIL")]
     assert seen.get("message", "") in report["reason"]

@@ -65,6 +65,7 @@ def set_parameter(node: str, name: Any) -> dict[str, Any]:
         call("/compute_ik"),
         call("/lamp/switch", data=True),
         call("/rosbridge_websocket/get_parameters", names=[]),
+        call("~/get_parameters", names=[]),
         call("/follow_path/_action/cancel_goal"),
         call("/spin/_action/get_result", quartet_asks_for_the_type=True),
         call("/move_group/get_parameters", names=["x"]),
@@ -85,6 +86,10 @@ def test_what_the_servers_need_passes(permits: BridgePermits, operation: dict[st
         (call("/robot_guard/reset"), "/robot_guard/reset"),
         (call("robot_guard/reset"), "robot_guard/reset"),
         (call("/robot_guard/stop"), "/robot_guard/stop"),
+        # Of the names that rosbridge expands, only the link's own probe.
+        (call("~/set_parameters"), "~/set_parameters"),
+        (call("~/../robot_guard/get_parameters"), "~/../robot_guard"),
+        ({"op": "publish", "topic": "~/get_parameters", "msg": {}}, "~/get_parameters"),
         ({"op": "publish", "topic": "/robot_guard/state", "msg": {}}, "/robot_guard/state"),
         ({"op": "advertise", "topic": "/robot_guard/heartbeat", "type": "std_msgs/msg/String"}, "std_msgs/msg/String"),
         # Velocities go to the gate.

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from quartet_scripted_model import Call, answer
@@ -171,11 +171,13 @@ CODES = st.sampled_from(
 
 
 def test_whatever_the_agents_answer_the_report_is_honest(orchestrator):
-    """An object counts as done only if its last place succeeded, and the robot never drives to a drop after a failed
-    pick."""
+    """An object counts as done only if its last place at its target succeeded, and the robot never drives to a drop
+    after a failed pick. It may put a wrong object aside, and what it still holds before the next one."""
 
     @QUICK
     @given(st.lists(CODES, min_size=60, max_size=60))
+    @example(["NONE", "PICK_WRONG_OBJECT", "PLACE_REACH_EXCEEDED"])
+    @example(["NONE", "NONE", "UNKNOWN", "UNKNOWN", "NONE", "PICK_WRONG_OBJECT"])
     def check(codes):
         left = list(codes)
 
@@ -195,9 +197,11 @@ def test_whatever_the_agents_answer_the_report_is_honest(orchestrator):
                 match call["function"]["name"]:
                     case "pick":
                         last_pick = code
+                    case "approach" if arguments["next_action"] == "floor_place":
+                        assert last_pick in {"NONE", "PICK_HOLDING_ALREADY", "PICK_WRONG_OBJECT"}
                     case "approach" if arguments["next_action"] != "pick":
                         assert last_pick in {"NONE", "PICK_HOLDING_ALREADY"}
-                    case "place":
+                    case "place" if arguments["target_location"] != "floor":
                         placed[arguments["object_name"]] = code
         for row in report.arguments["objects"]:
             assert row["completed"] == (placed.get(row["object_name"]) == "NONE")

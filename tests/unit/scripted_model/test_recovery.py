@@ -137,6 +137,43 @@ def test_verify_override_is_tried_with_another_name(carry, agents):
     assert report["success"] is True
 
 
+def test_an_object_that_was_seen_in_another_area_is_looked_for_there_next(carry, agents):
+    agents.fail("approach", "NAV_TARGET_NOT_VISIBLE", seen_in="kids' room")
+    agents.fail("approach", "NAV_TARGET_NOT_VISIBLE", seen_in="kids' room").fail("approach", "NAV_TARGET_NOT_VISIBLE")
+    calls, _ = carry("bring the blue mug to the desk in the kids' room")
+    areas = [call.split("@ ")[1].split(" [")[0] for call in calls[:4]]
+    assert areas == ["living room", "dining area", "kitchen", "hallway"], "one at the target may be there already"
+    agents.fail("approach", "NAV_TARGET_NOT_VISIBLE").fail("approach", "NAV_TARGET_NOT_VISIBLE", seen_in="hallway")
+    agents.fail("approach", "NAV_TARGET_NOT_VISIBLE", seen_in="living room")
+    calls, report = carry("bring the blue mug to the wooden coffee table")
+    areas = ("living room", "dining area", "hallway", "kitchen")
+    assert calls[:4] == [f"approach blue mug @ {area} [pick]" for area in areas]
+    assert report["success"] is True
+
+
+def test_an_object_that_was_seen_in_an_area_that_was_searched_is_looked_for_there_again(carry, agents):
+    agents.fail("approach", "NAV_TARGET_NOT_VISIBLE").fail("approach", "NAV_TARGET_NOT_VISIBLE", seen_in="living room")
+    calls, _ = carry("bring the blue mug to the desk")
+    assert calls[:4] == [
+        *(f"approach blue mug @ {area} [pick]" for area in ("living room", "dining area", "living room")), PICK,
+    ]  # fmt: skip
+
+
+def test_an_area_in_which_an_object_was_seen_and_not_found_is_driven_to_no_more(carry, agents):
+    agents.fail("approach", *["NAV_TARGET_NOT_VISIBLE"] * 12, seen_in="living room")
+    calls, report = carry("bring the blue mug to the desk")
+    assert calls.count("approach blue mug @ living room [pick]") == 2
+    assert len(calls) == len(set(calls)) + 1
+    assert report["success"] is False
+
+
+def test_another_area_than_the_person_named_is_not_driven_to_without_asking(carry, agents):
+    agents.fail("approach", "NAV_TARGET_NOT_VISIBLE", "NAV_TARGET_NOT_VISIBLE", seen_in="hallway")
+    calls, report = carry()
+    assert calls == [TO_MUG, TO_MUG]
+    assert report["success"] is False
+
+
 # pick
 
 

@@ -38,7 +38,7 @@ from quartet_agent_runtime._request_context import RequestContext
 from quartet_agent_runtime._retreat import back_off_and_tuck, is_tucked, retreat, tuck
 from quartet_agent_runtime._serve import run_agent, serve_agent
 from quartet_agent_runtime._settings import AgentSettings, load_settings
-from quartet_agent_runtime._settled_grasp import camera_shows_held, settled_grasp
+from quartet_agent_runtime._settled_grasp import camera_shows_held, has_moved_away, settled_grasp
 from quartet_agent_runtime._standstill import Observations, bring_to_standstill, describe_observations, observe
 from quartet_agent_runtime._toolbox import Call, Toolbox
 from quartet_agent_runtime._tools import (
@@ -118,6 +118,7 @@ __all__ = [
     "describe_observations",
     "entries_meant",
     "failure",
+    "has_moved_away",
     "ignore_progress",
     "is_nameless",
     "is_out_of_time",

@@ -14,19 +14,24 @@ VALUES = frozenset({"const", "enum", "default", "examples", "required"})
 """Keywords with values, no schemas."""
 
 
-def read_arguments(raw: Any, schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments, repaired, as a mapping that fits `schema`. Raises ArgumentsError with every fault."""
+def read_arguments(raw: Any, schema: dict[str, Any], shown: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the arguments, repaired, as a mapping that fits `schema`.
+
+    Raises ArgumentsError with every fault, and with what is valid by the schema that the caller is `shown`, if that is
+    another one.
+    """
     value, _ = repair_arguments(raw, schema)
     faults = _faults(value, schema)
     if faults:
-        known: dict[str, Any] = schema.get("properties", {})
-        shown = {name: known[name] for name, _ in faults if name in known}
-        if "$ref" in json.dumps(shown):
-            shown["$defs"] = schema.get("$defs", {})
+        told = schema if shown is None else shown
+        known: dict[str, Any] = told.get("properties", {})
+        wrong = {name: known[name] for name, _ in faults if name in known}
+        if "$ref" in json.dumps(wrong):
+            wrong["$defs"] = told.get("$defs", {})
         words = "; ".join(text for _, text in faults)
         raise ArgumentsError(
             f"arguments do not fit the schema: {words}. Valid: {', '.join(known)}; required: "
-            f"{', '.join(schema.get('required', [])) or 'none'}{f'; schema: {json.dumps(shown)}' if shown else ''}"
+            f"{', '.join(schema.get('required', [])) or 'none'}{f'; schema: {json.dumps(wrong)}' if wrong else ''}"
         )
     return value
 

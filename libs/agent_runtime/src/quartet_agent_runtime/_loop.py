@@ -103,6 +103,8 @@ class Loop:
         """Take turns until one of them raises Ended, ToolsUnavailableError or ModelUnavailableError."""
         self._offered = [*await self._live.list(), self._report.spec]
         shown = [shown_tool(spec, system) for spec in self._offered]
+        self._live.shown = {tool["function"]["name"]: tool["function"]["parameters"] for tool in shown}
+        self._reader.shown = self._live.shown[self._report.name]
         for turn in recorded:
             self._meter.count_since(recorded[0].at)
             self._meter.count_turn(turn.answer)

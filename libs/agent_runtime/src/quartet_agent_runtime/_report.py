@@ -72,9 +72,9 @@ class ReportTool:
         """The tool as the model sees it."""
         return ToolSpec(self.name, self.description, _schema(self.model))
 
-    def read(self, raw: Any) -> BaseModel:
-        """Return the report. Raises ArgumentsError when it is malformed or inconsistent."""
-        arguments = read_arguments(raw, self.spec.schema)
+    def read(self, raw: Any, shown: dict[str, Any] | None = None) -> BaseModel:
+        """Return the report. Raises ArgumentsError, as read_arguments does, when it is malformed or inconsistent."""
+        arguments = read_arguments(raw, self.spec.schema, shown)
         try:
             report = self.model.model_validate(arguments)
         except ValidationError as error:
@@ -91,9 +91,14 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 class ReportReader:
-    """Reads the reports of one loop until one is good, or MAX_BAD_REPORTS were malformed."""
+    """Reads the reports of one loop until one is good, or MAX_BAD_REPORTS were malformed.
+
+    Attributes:
+        shown: JSON Schema of the arguments that the model is shown; None: that of the tool.
+    """
 
     def __init__(self, tool: ReportTool) -> None:
+        self.shown: dict[str, Any] | None = None
         self._tool = tool
         self._bad = 0
 
@@ -107,7 +112,7 @@ class ReportReader:
         if not alone:
             return failure("REPORT_NOT_ALONE", f"call {call.name} alone, after you have seen all other results")
         try:
-            report = self._tool.read(call.arguments)
+            report = self._tool.read(call.arguments, self.shown)
             if rejected:
                 raise ArgumentsError("the report was rejected before")
         except ArgumentsError as error:

@@ -61,6 +61,10 @@ class RequestContext:
     """Whether the gripper still held the object when a place was checked; it goes into the result."""
     passed: list[str] = field(default_factory=list[str])
     """Areas that the drives of this request have led through, in order; they go into the result."""
+    seen_in: str | None = None
+    """Area in which an approach has seen its object instead of the wanted one; it goes into the result."""
+    unknown_name: str = ""
+    """Message of the perception server about a name that it cannot look for, "" if there was none."""
     _forgotten: set[str] = field(default_factory=set[str])
     """Ids that the perception server does not know any more."""
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
@@ -135,6 +139,8 @@ class RequestContext:
                 return one.detections if one.ok else None
             self._forgotten.add(object_id)
         found = await self.call(DetectResult, "perception__detect_objects", names=[name], camera=camera)
+        if found.error_code == PerceptionCode.UNKNOWN_OBJECT:
+            self.unknown_name = found.message
         return found.detections if found.ok else None
 
     async def first_seen(

@@ -8,6 +8,7 @@ from quartet_agent_runtime._request_context import RequestContext
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, MoveitCode
 from quartet_contracts.tools.nav2 import MotionResult
 from quartet_contracts.tools.results import PolicyCode
+from quartet_site import RobotFile
 
 TUCKED_RAD = 0.15
 """The arm counts as tucked when each joint is this near to its transit position."""
@@ -32,8 +33,12 @@ BACK_OFF_SPEED_M_S = 0.1
 
 async def is_tucked(check: RequestContext) -> bool:
     """Return whether the arm is measured in its transit state. Raises VerificationError."""
-    arm = check.robot.arm
-    now = await check.call(CurrentPoseResult, "moveit__get_current_pose")
+    return in_transit_state(check.robot, await check.call(CurrentPoseResult, "moveit__get_current_pose"))
+
+
+def in_transit_state(robot: RobotFile, now: CurrentPoseResult) -> bool:
+    """Return whether `now` shows the arm in its transit state."""
+    arm = robot.arm
     wanted = dict(zip(arm.joints, arm.named_states[arm.transit_state], strict=True))
     return now.ok and all(_at(now.joint_positions.get(joint), value) for joint, value in wanted.items())
 

@@ -4,9 +4,13 @@ import asyncio
 import time
 
 from quartet_agent_runtime._request_context import RequestContext
-from quartet_contracts.tools.moveit import GraspState, GripperResult
+from quartet_agent_runtime._retreat import in_transit_state
+from quartet_contracts.tools.moveit import CurrentPoseResult, GraspState, GripperResult
+from quartet_site import RobotFile
 
 POLL_S = 0.2
+LIFTED_M = 0.03
+"""A hand that is so much higher than where its fingers closed has been lifted [m]."""
 
 
 async def settled_grasp(check: RequestContext, times: int = 1) -> GripperResult:
@@ -23,11 +27,29 @@ async def settled_grasp(check: RequestContext, times: int = 1) -> GripperResult:
         await asyncio.sleep(POLL_S)
 
 
-async def camera_shows_held(check: RequestContext, grasp: GripperResult, name: str, object_id: str | None) -> bool:
+def has_moved_away(robot: RobotFile, grasp: GripperResult, arm: CurrentPoseResult) -> bool:
+    """Return whether the hand has left the place where its fingers closed: what stands there is not seen in it now.
+
+    It is higher than there, or, wherever that was, in the transit state.
+    """
+    closed = grasp.grasped
+    if closed is not None and arm.pose is not None and arm.pose.position[2] >= closed.tool_pose.position[2] + LIFTED_M:
+        return True
+    return in_transit_state(robot, arm)
+
+
+async def camera_shows_held(
+    check: RequestContext, grasp: GripperResult, name: str, object_id: str | None, *, moved: bool = True
+) -> bool:
     """Return whether the wrist camera shows the object between fingers whose effort is not measured.
 
-    False where the fingers tell for themselves. Raises VerificationError.
+    False where the fingers tell for themselves, and, unless `moved` is False, where the object may merely stand between
+    them (has_moved_away). Raises VerificationError.
     """
     if grasp.state is not GraspState.UNKNOWN or grasp.effort_n is not None:
         return False
+    if moved:
+        arm = await check.call(CurrentPoseResult, "moveit__get_current_pose")
+        if not has_moved_away(check.robot, grasp, arm):
+            return False
     return any(one.in_gripper for one in await check.detect(name, "arm", object_id))

@@ -165,7 +165,7 @@ class SkillRun:
         verified = await agent.verify(check, claimed)
         await self._recorder.verified(str(claimed.error_code), str(verified.error_code), verified.reason)
         state = State.SUCCEEDED if verified.success else State.FAILED
-        names = ("object_id", "passed", "put_back", "still_held")
+        names = ("object_id", "passed", "put_back", "seen_in", "still_held")
         seen: dict[str, Any] = {name: getattr(check, name) for name in names}
         return self._result(state=state, **verified.model_dump(), **seen)
 

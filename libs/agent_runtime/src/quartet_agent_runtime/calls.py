@@ -66,11 +66,13 @@ class LiveCalls:
     Attributes:
         uncertain: A call is running now or was cut off, so what it did to the world is not known.
         overdrawn: A call was refused because the budget of tool calls was spent.
+        shown: JSON Schema of the arguments that the model is shown, by tool; errors list what it allows.
     """
 
     def __init__(self, tools: Tools, report: str, recorder: Recorder, meter: Meter) -> None:
         self.uncertain = False
         self.overdrawn = False
+        self.shown: dict[str, dict[str, Any]] = {}
         self._tools = tools
         self._report = report
         self._recorder = recorder
@@ -125,7 +127,7 @@ class LiveCalls:
             valid = ", ".join([*self._specs, self._report])
             return failure("UNKNOWN_TOOL", f"there is no tool '{truncate(call.name, 100)}'; valid tools: {valid}")
         try:
-            arguments = read_arguments(call.arguments, spec.schema)
+            arguments = read_arguments(call.arguments, spec.schema, self.shown.get(spec.name))
         except ArgumentsError as error:
             return failure("INVALID_ARGUMENTS", str(error))
         if self._meter.calls_left <= 0:

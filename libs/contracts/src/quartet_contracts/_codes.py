@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 UNKNOWN_NAME = "UNKNOWN_NAME"
-"""Code of a refused call, and in a report: the site has no area, place or object of this name. Nothing has moved."""
+"""Code of a refused call, of an approach, and in a report: no area, place or object has this name."""
 NOT_RUN = "NOT_RUN"
 """Code of a call that was not made because an earlier call of the same turn failed."""
 
@@ -22,6 +22,8 @@ class ApproachCode(StrEnum):
     """The target was not seen, also not after the spin-search."""
     NAV_VERIFY_OVERRIDE = "NAV_VERIFY_OVERRIDE"
     """The agent claimed success and the check in code rejected it."""
+    UNKNOWN_NAME = UNKNOWN_NAME
+    """The cameras cannot look for a thing of this name; the reason lists the names that they know."""
     UNKNOWN = "UNKNOWN"
 
 

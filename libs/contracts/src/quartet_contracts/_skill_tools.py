@@ -75,6 +75,7 @@ OBSERVE_TOOLS: tuple[str, ...] = (
 """Tools with which every agent may observe, so that an unknown outcome can be settled."""
 
 CONFIRM_TOOLS: tuple[str, ...] = (
+    "moveit__get_current_pose",
     "moveit__get_grasp_state",
     "nav2__get_robot_pose",
     "perception__detect_objects",

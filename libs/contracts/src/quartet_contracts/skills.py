@@ -286,6 +286,8 @@ class ApproachResult(SkillResult):
     passed: Annotated[list[str], Field(max_length=MAX_PASSED)] = []
     """Names of the areas that the robot's drives led through, where it was to put something down: what it has lost on
     the way lies in one of them."""
+    seen_in: Term | None = None
+    """Area in which the object was clearly seen, of an approach that did not find it in its own area."""
 
 
 class PickResult(SkillResult):

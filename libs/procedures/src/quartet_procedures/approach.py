@@ -3,6 +3,7 @@
 from typing import Any
 
 from quartet_contracts import PARKING, ApproachCode, CheckResult
+from quartet_contracts.tools.perception import PerceptionCode
 from quartet_procedures._arm import Arm
 from quartet_procedures._turns import DRIVE, Call, Procedure, carry_out, procedure, sees, why
 from quartet_procedures.errors import GaveUpError
@@ -54,7 +55,9 @@ def approach(request: dict[str, Any], facts: dict[str, Any]) -> Procedure:
         return _report([*checks, _check("target", CheckResult.PASS, reason)], reason)
     reason = f"'{target}' is not in view in the {name}{'' if seen.ok else f': {why(seen)}'}"
     checks.append(_check("target", CheckResult.FAIL, reason))
-    raise GaveUpError(ApproachCode.NAV_TARGET_NOT_VISIBLE, reason, checks=checks)
+    unknown = seen.code == PerceptionCode.UNKNOWN_OBJECT
+    code = ApproachCode.UNKNOWN_NAME if unknown else ApproachCode.NAV_TARGET_NOT_VISIBLE
+    raise GaveUpError(code, reason, checks=checks)
 
 
 def _where(request: dict[str, Any], facts: dict[str, Any]) -> tuple[Entry, Entry | None]:

@@ -32,13 +32,12 @@ from quartet_robot_link.errors import (
     ServiceUnavailableError,
 )
 from quartet_robot_link.link import Message, QoS
+from quartet_robot_link.permits import PROBE_SERVICE
 
 log = logging.getLogger(__name__)
 
 ORPHAN_TRIES = 3
 ORPHAN_RETRY_S = 0.5
-PROBE_SERVICE = "/rosbridge_websocket/get_parameters"
-"""rosbridge's own node offers it, so that its executor has to serve the answer, and no other node such as rosapi."""
 TIME_SERVICE = "/rosapi/get_time"
 SERVED = frozenset({"publish", "action_feedback", "action_result"})
 """Operations that rosbridge sends only while its executor runs; it refuses calls, and ends late ones, without it."""
@@ -272,7 +271,7 @@ class BridgeLink:
         )
         if isinstance(probe, Exception) and not isinstance(probe, RobotLinkError):
             raise probe
-        # Another name of the node: that rosbridge refuses the call is all that can be known.
+        # A node without parameter services: that the bridge refuses the call is all that can be known.
         return isinstance(probe, RosError) or (self._connection.is_open and self._served_at > asked_at)
 
     # --- calls -------------------------------------------------------------------------------------------------

@@ -39,7 +39,10 @@ ROSAPI = frozenset(
 )
 """Services of rosapi that the servers and the doctor call; none changes anything."""
 READING_SERVICES = ("/get_parameters", "/list_parameters", "/describe_parameters", TYPE_QUERY_SERVICE)
-"""Ends of services that only read, of any node or action; the link asks the bridge's own node by one of them."""
+"""Ends of services that only read, of any node or action."""
+PROBE_SERVICE = "~/get_parameters"
+"""Service of rosbridge's own node, whatever its name and namespace: rosbridge expands names as ROS does
+(rosbridge_library, internal/services.py). Its executor has to serve the answer."""
 SET_PARAMETERS = "/set_parameters"
 _NAME = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 
@@ -124,6 +127,8 @@ class BridgePermits:
         return None
 
     def _service(self, operation: Message) -> str | None:
+        if operation.get("service") == PROBE_SERVICE:
+            return None
         name, fault = _name(operation, "service")
         if fault is not None:
             return fault

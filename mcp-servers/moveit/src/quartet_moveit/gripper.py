@@ -202,7 +202,7 @@ def register(server: ToolServer, planner: Planner, fingers: Fingers) -> None:  #
         if now.state is GraspState.EMPTY:
             grasps.clear()
         forget_release(now.state)
-        known: dict[str, Any] = {"object_height_m": held.height_m if now.state is GraspState.HOLDING else None}
+        known: dict[str, Any] = {"object_height_m": held.height_m if now.state in AROUND_SOMETHING else None}
         if releases:
             at, (position, on_map) = releases[0]
             age_s = time.monotonic() - at

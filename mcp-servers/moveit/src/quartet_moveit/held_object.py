@@ -70,7 +70,12 @@ class HeldObject:
             self._noted, self._width, self._size = True, None, None
 
     async def closed(self, now: GripperResult, size_m: Size | None) -> None:
-        """Bring the planning scene in line with the gripper after it was closed on something of that size."""
+        """Bring the planning scene in line with the gripper after it was closed on something of that size.
+
+        Where no effort is measured, fingers that closed and stay apart are taken to hold something.
+        """
+        if now.state is GraspState.UNKNOWN and now.effort_n is None:
+            now = now.model_copy(update={"state": GraspState.HOLDING})
         self.note(now, size_m)
         await self.update()
 

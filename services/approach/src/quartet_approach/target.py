@@ -124,11 +124,14 @@ class SearchMemory:
     Attributes:
         floor_looks: How many looks at the floor were made.
         floor_drives: How many drives were made for them.
+        seen_in: Area in which the target was clearly seen instead of the wanted one; None if it was in no other.
     """
 
     def __init__(self) -> None:
         self._floor: Floor | None = None
         self.floor_looks = self.floor_drives = 0
+        self.seen_in: str | None = None
+        self._seen_from_m = math.inf
         self._looked_from: list[Pose2D] = []
         self._noted: list[Candidate] = []
         self._waiting: list[Candidate] = []
@@ -153,6 +156,11 @@ class SearchMemory:
             self._noted.append(candidate)
             self._waiting.append(candidate)
 
+    def note_elsewhere(self, area: str, distance_m: float) -> None:
+        """Note that the target was seen in another area; of several sightings the one from nearest counts."""
+        if distance_m < self._seen_from_m:
+            self.seen_in, self._seen_from_m = area, distance_m
+
     def take(self, target: Target) -> Candidate | None:
         """Return the next one that may still be `target`; None: there is none, or enough were looked at."""
         while self._waiting and self._taken < MAX_CANDIDATES:
@@ -167,6 +175,13 @@ def place_named(site: SiteFile, name: str, area: Area) -> Surface | Container | 
     """Return the surface or container called `name`, one in `area` before one elsewhere."""
     places = [place for place in [*site.surfaces, *site.containers] if name in {place.name, *place.aliases}]
     return min(places, key=lambda place: (place.area != area.name, place.name != name), default=None)
+
+
+def area_at(site: SiteFile, point: Point) -> Area | None:
+    """Return the area that a point of the map lies in, or the nearest one within AREA_MARGIN_M."""
+    away = {area.name: distance_to(list(area.outline), point) for area in site.areas}
+    nearest = min(site.areas, key=lambda area: away[area.name])
+    return nearest if away[nearest.name] <= AREA_MARGIN_M else None
 
 
 async def look(
@@ -192,9 +207,12 @@ async def _look(check: RequestContext, target: Target, expected: Point | None, m
             memory.looked(pose)
         for detection in detections or []:
             sight = _sight(target, pose, detection)
-            if sight is None or not target.may_be_at(sight.centre):
+            if sight is None:
                 continue
-            if _is_clear(detection):
+            if not target.may_be_at(sight.centre):
+                if _is_clear(detection):
+                    _note_elsewhere(check.site, target, sight, memory)
+            elif _is_clear(detection):
                 sights.append(sight)
             else:
                 memory.note(Candidate(sight.centre, (pose.x, pose.y)))
@@ -205,6 +223,13 @@ async def _look(check: RequestContext, target: Target, expected: Point | None, m
             return min(near, key=lambda sight: math.dist(sight.centre, expected or sight.centre))
         fallback = fallback or next(iter(sights), None)
     return fallback
+
+
+def _note_elsewhere(site: SiteFile, target: Target, sight: Sight, memory: SearchMemory) -> None:
+    """Note an object that is clearly seen in another area than the wanted one."""
+    area = area_at(site, sight.centre)
+    if area is not None and target.kind == "object" and not target.holds(sight.centre):
+        memory.note_elsewhere(area.name, sight.distance)
 
 
 async def is_in_hand(check: RequestContext, target: Target) -> bool:

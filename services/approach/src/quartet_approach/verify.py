@@ -18,11 +18,13 @@ async def verify(check: RequestContext, report: ApproachReport) -> ApproachRepor
 
     A claimed success whose target cannot be seen becomes NAV_VERIFY_OVERRIDE; a target that was not in view and is
     found by the search is a success, and so is an area that is reached at another pose, or once its way is free.
+    A name that the cameras cannot look for becomes UNKNOWN_NAME, without a search.
     NAV_AREA_WRONG means that the site has no such area, or the target in another one. A robot that is elsewhere did
     not drive there: NAV_DRIVE_FAILED.
     """
     failed = {ApproachCode.NAV_DRIVE_FAILED, ApproachCode.NAV_AREA_WRONG}
-    if report.error_code not in {ApproachCode.NONE, ApproachCode.NAV_TARGET_NOT_VISIBLE, *failed}:
+    unseen = {ApproachCode.NAV_TARGET_NOT_VISIBLE, ApproachCode.UNKNOWN_NAME}
+    if report.error_code not in {ApproachCode.NONE, *unseen, *failed}:
         return report
     arguments = check.request.arguments
     assert isinstance(arguments, ApproachArguments)
@@ -61,7 +63,11 @@ async def _before(
     memory = SearchMemory()
     while True:
         ended = await _attempt(check, target, missed, memory)
-        if ended.success or not (because := await obstructed(check, target)):
+        if not ended.success and ended.error_code == missed and memory.seen_in:
+            check.seen_in = memory.seen_in
+            ended = ended.model_copy(update={"reason": f"{ended.reason}; it was seen in {memory.seen_in}"[:MAX_REASON]})
+        is_over = ended.success or ended.error_code == ApproachCode.UNKNOWN_NAME
+        if is_over or not (because := await obstructed(check, target)):
             return _told(ended, came)
 
         async def has_left() -> bool:
@@ -76,6 +82,8 @@ async def _before(
 
 async def _attempt(check: RequestContext, target: Target, missed: ApproachCode, memory: SearchMemory) -> ApproachReport:
     sight = await look(check, target, memory=memory)
+    if sight is None and check.unknown_name:
+        return _failed(ApproachCode.UNKNOWN_NAME, check.unknown_name, CheckResult.PASS, CheckResult.SKIP)
     if sight is None and await is_in_hand(check, target):
         fault = f"'{target.name}' is in the gripper; it was not looked for elsewhere"
         return _failed(ApproachCode.NAV_TARGET_NOT_VISIBLE, fault, CheckResult.PASS)

@@ -47,7 +47,7 @@ async def verify(check: RequestContext, report: PickReport) -> PickReport:
     wanted = check.site.object(arguments.object_name)
     grasp = await settled_grasp(check)
     if not report.success:
-        if not await _holds(check, grasp):
+        if not await _holds(check, grasp, moved=False):
             return report
         tucked = await _lift_and_back_off(check)
         base = "the base had to back off before the arm could be tucked"
@@ -161,14 +161,17 @@ async def _lift_and_back_off(check: RequestContext) -> bool:
     return await back_off_and_tuck(check)
 
 
-async def _holds(check: RequestContext, grasp: GripperResult) -> bool:
-    """Return whether something is held, by state and width, or by the wrist camera if only that can tell."""
+async def _holds(check: RequestContext, grasp: GripperResult, *, moved: bool = True) -> bool:
+    """Return whether something is held, by state and width, or by the wrist camera if only that can tell.
+
+    moved: whether what the camera sees between the fingers has to have been moved with them.
+    """
     wide_enough = grasp.width_m is None or grasp.width_m >= check.robot.gripper.holding_min_width_m
     if not wide_enough or grasp.state is GraspState.HOLDING:
         return wide_enough
     arguments = check.request.arguments
     assert isinstance(arguments, PickArguments)
-    return await camera_shows_held(check, grasp, arguments.object_name, arguments.object_id)
+    return await camera_shows_held(check, grasp, arguments.object_name, arguments.object_id, moved=moved)
 
 
 async def _other_thing(

@@ -16,6 +16,7 @@ from quartet_agent_runtime import (
     WorkClock,
     bring_to_standstill,
     describe_observations,
+    has_moved_away,
     observe,
 )
 from quartet_bus import Bus, JournalFullError
@@ -30,7 +31,7 @@ from quartet_contracts import (
     PlaceArguments,
     SkillRequest,
 )
-from quartet_contracts.tools.moveit import GraspState, GripperResult, Release
+from quartet_contracts.tools.moveit import CurrentPoseResult, GraspState, GripperResult, Release
 from quartet_contracts.tools.perception import (
     Detection,
     DetectResult,
@@ -42,12 +43,13 @@ from quartet_contracts.tools.perception import (
 from quartet_orchestrator.observation import ObserverSessions
 from quartet_orchestrator.recovery.confirmation import GRASP, doubt
 from quartet_orchestrator.recovery.record import OwnedJournal, TaskRecord
-from quartet_site import RobotSetup, normalise
+from quartet_site import RobotFile, RobotSetup, normalise
 
 log = logging.getLogger(__name__)
 
 DETECT = "perception__detect_objects"
 LAST_SEEN = "perception__last_seen"
+ARM = "moveit__get_current_pose"
 MAX_NAMES = 50
 """Names that the perception server takes in one call."""
 TOOLS = (*STANDSTILL_TOOLS, *OBSERVE_TOOLS, DETECT)
@@ -110,7 +112,7 @@ class Inspector:
         async with await self._open() as toolbox:
             standstill_fault = await bring_to_standstill(toolbox, recorder)
             sight = await observe(toolbox, recorder)
-            grasp, in_hand = await _look_at_gripper(toolbox, recorder, sight)
+            grasp, in_hand = await _look_at_gripper(self._setup.robot, toolbox, recorder, sight)
         answered = not standstill_fault and sight[GRASP][0].ok
         return Inspection(standstill_fault, grasp, in_hand, describe_observations(sight), answered)
 
@@ -164,7 +166,8 @@ class Inspector:
         """Return the state of the gripper, and the label of what the wrist camera shows in it."""
         recorder = self._recorder(request_id)
         async with await self._open() as toolbox:
-            return await _look_at_gripper(toolbox, recorder, await observe(toolbox, recorder, {GRASP: {}}))
+            sight = await observe(toolbox, recorder, {GRASP: {}})
+            return await _look_at_gripper(self._setup.robot, toolbox, recorder, sight)
 
     async def sightings(
         self, request_id: str, names: Sequence[str]
@@ -219,15 +222,28 @@ class Inspector:
         return await self._sessions.open(task.robot, tools, lasts_s=lasts_s, task_id=task.task_id)
 
 
-async def _look_at_gripper(toolbox: Toolbox, recorder: Recorder, sight: Observations) -> tuple[str, str]:
+async def _look_at_gripper(
+    robot: RobotFile, toolbox: Toolbox, recorder: Recorder, sight: Observations
+) -> tuple[str, str]:
     """Return state and label as `Inspector.look_at_gripper`; what the wrist camera sees is added to `sight`."""
     grasp = _grasp(sight)
     untold = grasp == GraspState.UNKNOWN and sight[GRASP][0].ok and sight[GRASP][0].content.get("effort_n") is None
-    if grasp != GraspState.HOLDING and not untold:
+    if grasp != GraspState.HOLDING and not (untold and await _has_moved_away(robot, toolbox, recorder, sight)):
         return grasp, ""
     sight |= await observe(toolbox, recorder, {DETECT: {"camera": "arm"}})
     label = _label_in_gripper(sight[DETECT][0])
     return (str(GraspState.HOLDING) if label else grasp), label
+
+
+async def _has_moved_away(robot: RobotFile, toolbox: Toolbox, recorder: Recorder, sight: Observations) -> bool:
+    """Return whether what the wrist camera sees between the fingers has been lifted; False where nobody can tell."""
+    if ARM not in sight:
+        sight |= await observe(toolbox, recorder, {ARM: {}})
+    try:
+        grasp = GripperResult.model_validate(sight[GRASP][0].content)
+        return has_moved_away(robot, grasp, CurrentPoseResult.model_validate(sight[ARM][0].content))
+    except ValidationError:
+        return False
 
 
 def _is_near(seen: Detection) -> bool:

@@ -175,7 +175,8 @@ def skill_details(result: SkillResult) -> dict[str, Any]:
     named = {name: value for name, value in named.items() if value is not None}
     if isinstance(result, ApproachResult):
         passed = {"passed": result.passed} if result.passed else {}
-        return {"checks": [check.model_dump(mode="json") for check in result.checks], **passed, **named}
+        elsewhere = {} if result.seen_in is None else {"seen_in": result.seen_in}
+        return {"checks": [check.model_dump(mode="json") for check in result.checks], **passed, **elsewhere, **named}
     if isinstance(result, PickResult):
         held = {} if result.held_object is None else {"held_object": result.held_object}
         back = {"put_back": True} if result.put_back else {}

@@ -33,23 +33,37 @@ class NameCheck:
         elif isinstance(arguments, PlaceArguments):
             place = "" if arguments.target_id else arguments.target_location
         if place and not self._is_named(place):
+            if self._names.landmark_area(place) and await self._knows(place) is not False:
+                return None
             places = _listed([*self._site.surfaces, *self._site.containers])
             return f"the site has no place '{place}'; it has {places}, and the floor"
         seen = arguments.held_id if isinstance(arguments, PlaceArguments) else arguments.object_id
-        if thing and not seen and await self._knows_thing(thing) is False:
-            return f"nothing here is called '{thing}'; there are {_listed(self._site.objects)}"
+        if thing and not seen and not self._is_known(thing) and await self._knows(thing) is False:
+            return self._unknown_thing(thing)
         return None
+
+    def _unknown_thing(self, name: str) -> str:
+        """Return why no camera can look for `name`, what they know, and for a landmark how to see it."""
+        area = self._names.landmark_area(name)
+        if area is None:
+            return f"nothing here is called '{name}'; there are {_listed(self._site.objects)}"
+        known = _listed([*self._site.objects, *self._site.surfaces, *self._site.containers])
+        return (
+            f"the cameras cannot look for '{name}', which is furniture of the {area}. To see it, approach with "
+            f"target_area '{area}', object_name '{area}' and next_action 'look'. The cameras know: {known}"
+        )
 
     async def unknown_of(self, names: Sequence[str]) -> list[str]:
         """Return those of the names of things and places that nobody knows, each once."""
-        return [one for one in dict.fromkeys(names) if one and not await self._knows_thing(one)]
+        return [one for one in dict.fromkeys(names) if one and not (self._is_named(one) or await self._knows(one))]
 
-    async def _knows_thing(self, name: str) -> bool | None:
-        """Return whether a name is known; None when the site file does not have it and perception does not say."""
-        return True if self._is_named(name) else await self._knows(name)
+    def _is_named(self, words: str) -> bool:
+        """Return whether `words` have a name of the site in them."""
+        return self._is_known(words) or self._names.is_named(words)
 
-    def _is_named(self, name: str) -> bool:
-        return normalise(name) in {HELD_OBJECT, PARKING} or is_floor(name) or self._names.is_named(name)
+    def _is_known(self, name: str) -> bool:
+        """Return whether a name needs no question to perception: more words than a name may be another thing."""
+        return normalise(name) in {HELD_OBJECT, PARKING} or is_floor(name) or self._names.is_name(name)
 
 
 def _listed(things: Sequence[Area | Surface | Container | CatalogueObject]) -> str:

@@ -14,11 +14,10 @@ class SiteNames:
         self._objects = _by_alias(site.objects)
         self._places = _by_alias([*site.surfaces, *site.containers])
         self._area_names = {normalise(name): area.name for area in site.areas for name in (area.name, *area.aliases)}
-        landmarks = [landmark for area in site.areas for landmark in area.landmarks]
-        inside = {normalise(landmark): area.name for area in site.areas for landmark in area.landmarks}
-        self._destinations = inside | self._area_names | self._places
+        self._landmarks = {normalise(landmark): area.name for area in site.areas for landmark in area.landmarks}
+        self._destinations = self._landmarks | self._area_names | self._places
         things = [*site.objects, *site.surfaces, *site.containers]
-        named = [*landmarks, *FLOOR_WORDS, *(name for thing in things for name in (thing.name, *thing.aliases))]
+        named = [*FLOOR_WORDS, *(name for thing in things for name in (thing.name, *thing.aliases))]
         self._all = {normalise(name): name for name in named} | {name: name for name in self._area_names}
 
     def thing(self, words: str) -> str:
@@ -43,8 +42,16 @@ class SiteNames:
         return _named_in(text, self._destinations)
 
     def is_named(self, words: str) -> bool:
-        """Return whether anything of the site is named in `words`, also by an alias that several things share."""
+        """Return whether an area, place or object is named in `words`, also by an alias that several things share."""
         return _inside(words, self._all) is not None
+
+    def is_name(self, words: str) -> bool:
+        """Return whether `words` are exactly a name or alias of an area, place or object."""
+        return normalise(words) in self._all
+
+    def landmark_area(self, words: str) -> str | None:
+        """Return the area of a landmark, by which a viewer recognises it; None for words that name no landmark."""
+        return self._landmarks.get(normalise(words))
 
     def thing_in(self, words: str) -> str:
         """Return the name as `thing` does, for a longer text such as 'the red coke can from the kitchen'."""

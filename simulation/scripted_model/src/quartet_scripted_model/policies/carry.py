@@ -136,7 +136,9 @@ class Carrier:
         """Stand before the object in the first of `areas` that shows it."""
         result, seen = Result({}), None
         searched: list[str] = []
-        for area in areas:
+        followed, waiting = {job.target_area}, list(areas)
+        while waiting:
+            area = waiting.pop(0)
             tries = 2 if len(areas) == 1 else 1
             result = yield from self.approach(area, job.item, "pick", job.names, job.source_place, tries=tries)
             if result.code == HOLDING:
@@ -150,6 +152,10 @@ class Carrier:
             searched.append(area if result.code == "NAV_TARGET_NOT_VISIBLE" else f"{area} ({result.code})")
             if _stopped(result) or (result.code == "NAV_PLAN_FAILED" and len(areas) > 1):
                 break
+            where = result.get("seen_in")
+            if len(areas) > 1 and where and where not in followed:
+                followed.add(where)
+                waiting = [where, *(one for one in waiting if one != where)]
         if seen is not None and not _stopped(result):
             result = seen
         elif job.passed and len(searched) > 1:

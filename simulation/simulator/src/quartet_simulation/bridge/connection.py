@@ -78,7 +78,9 @@ _ANY_ID = ("call_service", "publish")
 
 
 def resolve(name: str) -> str:
-    """A name as it stands in the graph: relative ones are in the bridge's own namespace, which is the root."""
+    """A name as it stands in the graph: `~` is the bridge's node, other relative ones are in the root namespace."""
+    if name.startswith("~/"):
+        return f"{NODE}{name[1:]}"
     return name if name.startswith("/") else f"/{name}"
 
 
