@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -181,14 +182,13 @@ Open = Callable[..., Awaitable[Hands]]
 
 
 @pytest.fixture
-async def open_server(robot: Robot, site_file: SiteFile, tmp_path: Path) -> AsyncIterator[Open]:
-    """`await open_server(quartet_nav2)`: the server's tools over an in-memory client."""
+async def open_over(site_file: SiteFile, tmp_path: Path) -> AsyncIterator[Open]:
+    """`await open_over(robot, quartet_nav2)`: the server's tools over an in-memory client."""
     async with AsyncExitStack() as stack:
 
         async def make(
-            package: ModuleType, *, fence: int = 1, over: Robot | None = None, mapping: UpstreamMapping | None = None
+            link: Robot, package: ModuleType, *, fence: int = 1, mapping: UpstreamMapping | None = None
         ) -> Hands:
-            link = over or robot
             grant: dict[str, Any] = {"fence": fence, "tools": []}
 
             def caller() -> GrantClaims:
@@ -205,6 +205,12 @@ async def open_server(robot: Robot, site_file: SiteFile, tmp_path: Path) -> Asyn
             return Hands(client, server, grant)
 
         yield make
+
+
+@pytest.fixture
+def open_server(robot: Robot, open_over: Open) -> Open:
+    """`await open_server(quartet_nav2)`: the same over `robot`."""
+    return partial(open_over, robot)
 
 
 @pytest.fixture(scope="session")

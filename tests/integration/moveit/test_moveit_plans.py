@@ -236,7 +236,7 @@ async def test_planning_groups(moveit, robot_file):
     assert (group["base_frame"], group["tool_frame"]) == ("base_footprint", "arm_tool0")
 
 
-async def test_without_move_group_the_tools_say_so(open_server, sim, robot_file):
+async def test_without_move_group_the_tools_say_so(open_over, sim, robot_file):
     for service, tool, arguments in (
         ("plan_kinematic_path", "plan_to_named_state", {"state_name": "look_down"}),
         ("get_planning_scene", "plan_to_named_state", {"state_name": "look_down"}),
@@ -245,7 +245,7 @@ async def test_without_move_group_the_tools_say_so(open_server, sim, robot_file)
         services = robot_file.services.model_copy(update={service: "/not_there"})
         robot = await Robot.open(robot_file.model_copy(update={"services": services}), url=sim.url, wait_s=60)
         try:
-            moveit = await open_server(quartet_moveit, over=robot)
+            moveit = await open_over(robot, quartet_moveit)
             assert "/not_there" in await moveit.refused(tool, "ROS_ERROR", **arguments)
         finally:
             await robot.close()

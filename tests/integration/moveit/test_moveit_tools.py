@@ -234,11 +234,11 @@ async def test_guard_stop_holds_the_arm(moveit, realtime, moving):
         await realtime.reset_guard(moveit.server.robot)
 
 
-async def test_missing_move_group_is_told(open_server, sim, robot_file):
+async def test_missing_move_group_is_told(open_over, sim, robot_file):
     actions = robot_file.actions.model_copy(update={"move_group": "/not_there/move_action"})
     robot = await Robot.open(robot_file.model_copy(update={"actions": actions}), url=sim.url, wait_s=60)
     try:
-        moveit = await open_server(quartet_moveit, over=robot)
+        moveit = await open_over(robot, quartet_moveit)
         message = await moveit.refused("plan_and_execute", "ROS_ERROR", target={"state_name": "look_down"})
         assert "move_group is not running" in message
     finally:
@@ -341,11 +341,11 @@ async def test_wrong_gripper_command(moveit, arguments, words):
         assert word in message
 
 
-async def test_wrong_gripper_joint_is_told(open_server, sim, robot_file):
+async def test_wrong_gripper_joint_is_told(open_over, sim, robot_file):
     gripper = robot_file.gripper.model_copy(update={"joint": "left_finger"})
     robot = await Robot.open(robot_file.model_copy(update={"gripper": gripper}), url=sim.url, wait_s=60)
     try:
-        moveit = await open_server(quartet_moveit, over=robot)
+        moveit = await open_over(robot, quartet_moveit)
         message = await moveit.refused("get_grasp_state", "ROS_ERROR")
         assert "left_finger" in message
         assert "gripper.joint" in message

@@ -19,9 +19,9 @@ async def numb(sim, robot_file) -> AsyncIterator[Robot]:
         await robot.close()
 
 
-async def test_a_grasp_is_known_from_its_stall(numb, sim, open_server):
+async def test_a_grasp_is_known_from_its_stall(numb, sim, open_over):
     sim.reset(scenario="in_gripper:red cup")
-    moveit = await open_server(quartet_moveit, over=numb)
+    moveit = await open_over(numb, quartet_moveit)
     # It was closed before this server started.
     assert (await moveit.call("get_grasp_state"))["state"] == "UNKNOWN"
     closed = await moveit.call("close_gripper")

@@ -218,11 +218,11 @@ async def test_lifecycle_is_refused_while_the_robot_drives(nav2, realtime, until
     await motion
 
 
-async def test_lifecycle_of_a_robot_without_a_manager(open_server, sim, robot_file):
+async def test_lifecycle_of_a_robot_without_a_manager(open_server, open_over, sim, robot_file):
     services = robot_file.services.model_copy(update={"manage_navigation": "/not_there/manage_nodes"})
     robot = await Robot.open(robot_file.model_copy(update={"services": services}), url=sim.url, wait_s=60)
     try:
-        nav2 = await open_server(quartet_nav2, over=robot)
+        nav2 = await open_over(robot, quartet_nav2)
         assert "/not_there" in await nav2.refused("nav2_lifecycle", "NAV2_NOT_ACTIVE", operation="startup")
     finally:
         await robot.close()
