@@ -68,9 +68,9 @@ async def test_a_plan_that_is_not_found_cannot_be_executed(moveit, sim):
     assert "no path was found" in message
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "code", "words"),
-    [
+async def test_what_cannot_be_is_refused_and_nothing_moves(moveit, sim):
+    before = arm(sim)
+    for tool, arguments, code, words in [
         ("plan_to_pose", {"position": [2, 0, 0.5], "orientation": DOWN}, "OUT_OF_REACH", ("drive nearer",)),
         ("plan_to_pose", {"position": [0.7, 0, 0.1], "orientation": DOWN}, "GOAL_IN_COLLISION", ("touch",)),
         ("plan_to_pose", {"position": FREE, "orientation": DOWN, "group": "leg"}, "INVALID_GROUP", ("manipulator",)),
@@ -92,14 +92,11 @@ async def test_a_plan_that_is_not_found_cannot_be_executed(moveit, sim):
         ("check_state_collision", {"joint_positions": ["NaN"] * 6}, "INVALID_PARAMETERS", ("finite",)),
         ("get_current_joint_state", {"group": "leg"}, "INVALID_GROUP", ("manipulator",)),
         ("get_current_pose", {"link_name": "tail"}, "TRANSFORM_UNAVAILABLE", ("'tail'",)),
-    ],
-)
-async def test_what_cannot_be_is_refused_and_nothing_moves(moveit, sim, tool, arguments, code, words):
-    before = arm(sim)
-    message = await moveit.refused(tool, code, **arguments)
-    for word in words:
-        assert word in message
-    assert arm(sim) == pytest.approx(before, abs=0.002)
+    ]:
+        message = await moveit.refused(tool, code, **arguments)
+        for word in words:
+            assert word in message
+        assert arm(sim) == pytest.approx(before, abs=0.002)
 
 
 async def test_an_execution_can_be_watched_and_stopped(moveit, realtime, until):
