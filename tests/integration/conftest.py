@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -103,12 +104,22 @@ def studio_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Simulat
     studio.end()
 
 
-@pytest.fixture(scope="module")
-def realtime_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedStudio]:
-    """The same in real time, for what happens while the robot moves. It always computes, so it ends with the module."""
+@pytest.fixture(scope="session")
+def paused_realtime_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedStudio]:
+    """The same in real time. It always computes, so it is stopped while no module uses it."""
     studio = start_studio(tmp_path_factory.mktemp("studio") / "ready.json", "--realtime", "--heartbeat-timeout", "20")
+    studio.process.send_signal(signal.SIGSTOP)
     yield studio
+    studio.process.send_signal(signal.SIGCONT)
     studio.end()
+
+
+@pytest.fixture(scope="module")
+def realtime_process(paused_realtime_process: SimulatedStudio) -> Iterator[SimulatedStudio]:
+    """A simulation in real time, for what happens while the robot moves."""
+    paused_realtime_process.process.send_signal(signal.SIGCONT)
+    yield paused_realtime_process
+    paused_realtime_process.process.send_signal(signal.SIGSTOP)
 
 
 @pytest.fixture
