@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -9,6 +10,7 @@ import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -102,12 +104,22 @@ def studio_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Simulat
     studio.end()
 
 
-@pytest.fixture(scope="module")
-def realtime_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedStudio]:
-    """The same in real time, for what happens while the robot moves. It always computes, so it ends with the module."""
+@pytest.fixture(scope="session")
+def paused_realtime_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedStudio]:
+    """The same in real time. It always computes, so it is stopped while no module uses it."""
     studio = start_studio(tmp_path_factory.mktemp("studio") / "ready.json", "--realtime", "--heartbeat-timeout", "20")
+    studio.process.send_signal(signal.SIGSTOP)
     yield studio
+    studio.process.send_signal(signal.SIGCONT)
     studio.end()
+
+
+@pytest.fixture(scope="module")
+def realtime_process(paused_realtime_process: SimulatedStudio) -> Iterator[SimulatedStudio]:
+    """A simulation in real time, for what happens while the robot moves."""
+    paused_realtime_process.process.send_signal(signal.SIGCONT)
+    yield paused_realtime_process
+    paused_realtime_process.process.send_signal(signal.SIGSTOP)
 
 
 @pytest.fixture
@@ -181,14 +193,13 @@ Open = Callable[..., Awaitable[Hands]]
 
 
 @pytest.fixture
-async def open_server(robot: Robot, site_file: SiteFile, tmp_path: Path) -> AsyncIterator[Open]:
-    """`await open_server(quartet_nav2)`: the server's tools over an in-memory client."""
+async def open_over(site_file: SiteFile, tmp_path: Path) -> AsyncIterator[Open]:
+    """`await open_over(robot, quartet_nav2)`: the server's tools over an in-memory client."""
     async with AsyncExitStack() as stack:
 
         async def make(
-            package: ModuleType, *, fence: int = 1, over: Robot | None = None, mapping: UpstreamMapping | None = None
+            link: Robot, package: ModuleType, *, fence: int = 1, mapping: UpstreamMapping | None = None
         ) -> Hands:
-            link = over or robot
             grant: dict[str, Any] = {"fence": fence, "tools": []}
 
             def caller() -> GrantClaims:
@@ -205,6 +216,12 @@ async def open_server(robot: Robot, site_file: SiteFile, tmp_path: Path) -> Asyn
             return Hands(client, server, grant)
 
         yield make
+
+
+@pytest.fixture
+def open_server(robot: Robot, open_over: Open) -> Open:
+    """`await open_server(quartet_nav2)`: the same over `robot`."""
+    return partial(open_over, robot)
 
 
 @pytest.fixture(scope="session")

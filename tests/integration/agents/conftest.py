@@ -377,9 +377,9 @@ def published_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]
         stage.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def studio_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """The small world, started once for a module."""
+    """The small world, started once for this folder."""
     stage = Stage(tmp_path_factory.mktemp("studio"), "studio")
     try:
         yield stage

@@ -150,8 +150,9 @@ async def client(url: str) -> AsyncIterator[Rosbridge]:
         yield Rosbridge(socket)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def shared_sim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimProcess]:
+    """One simulation for the modules of this folder that follow each other in a worker."""
     process = SimProcess(tmp_path_factory.mktemp("simulation"))
     yield process
     log = process.log

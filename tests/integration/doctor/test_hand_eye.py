@@ -87,14 +87,12 @@ def off_mm(truth: np.ndarray, known: np.ndarray, at: np.ndarray) -> float:
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-async def test_the_correction_takes_most_of_the_error_away(
-    studios: Any, robot_file: RobotFile, open_server: Any
-) -> None:
+async def test_the_correction_takes_most_of_the_error_away(studios: Any, robot_file: RobotFile, open_over: Any) -> None:
     """Through the moveit server, as a person runs it; test_hand_eye_accuracy has more seeds."""
     sensors, seed = "harsh", 1
     robot = await open_robot(studios(sensors), robot_file, seed)
     try:
-        moveit = await open_server(quartet_moveit, over=robot)
+        moveit = await open_over(robot, quartet_moveit)
         joints = await robot.joint_positions()
         found = await measure(robot, by(moveit), Chessboard(), print)
         back = await robot.joint_positions()

@@ -33,9 +33,9 @@ class StuckGripper:
 
 
 @pytest.fixture
-async def moveit(peer, open_server, robot_file):
+async def moveit(peer, open_over, robot_file):
     robot = await Robot.open(robot_file, url=peer.url, wait_s=60)
-    hands = await open_server(quartet_moveit, over=robot)
+    hands = await open_over(robot, quartet_moveit)
     # The first call ends the goals of an earlier process, while the bridge still answers services.
     await hands.call("list_planning_groups")
     yield hands

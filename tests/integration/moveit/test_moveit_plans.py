@@ -68,9 +68,9 @@ async def test_a_plan_that_is_not_found_cannot_be_executed(moveit, sim):
     assert "no path was found" in message
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "code", "words"),
-    [
+async def test_what_cannot_be_is_refused_and_nothing_moves(moveit, sim):
+    before = arm(sim)
+    for tool, arguments, code, words in [
         ("plan_to_pose", {"position": [2, 0, 0.5], "orientation": DOWN}, "OUT_OF_REACH", ("drive nearer",)),
         ("plan_to_pose", {"position": [0.7, 0, 0.1], "orientation": DOWN}, "GOAL_IN_COLLISION", ("touch",)),
         ("plan_to_pose", {"position": FREE, "orientation": DOWN, "group": "leg"}, "INVALID_GROUP", ("manipulator",)),
@@ -92,14 +92,11 @@ async def test_a_plan_that_is_not_found_cannot_be_executed(moveit, sim):
         ("check_state_collision", {"joint_positions": ["NaN"] * 6}, "INVALID_PARAMETERS", ("finite",)),
         ("get_current_joint_state", {"group": "leg"}, "INVALID_GROUP", ("manipulator",)),
         ("get_current_pose", {"link_name": "tail"}, "TRANSFORM_UNAVAILABLE", ("'tail'",)),
-    ],
-)
-async def test_what_cannot_be_is_refused_and_nothing_moves(moveit, sim, tool, arguments, code, words):
-    before = arm(sim)
-    message = await moveit.refused(tool, code, **arguments)
-    for word in words:
-        assert word in message
-    assert arm(sim) == pytest.approx(before, abs=0.002)
+    ]:
+        message = await moveit.refused(tool, code, **arguments)
+        for word in words:
+            assert word in message
+        assert arm(sim) == pytest.approx(before, abs=0.002)
 
 
 async def test_an_execution_can_be_watched_and_stopped(moveit, realtime, until):
@@ -236,7 +233,7 @@ async def test_planning_groups(moveit, robot_file):
     assert (group["base_frame"], group["tool_frame"]) == ("base_footprint", "arm_tool0")
 
 
-async def test_without_move_group_the_tools_say_so(open_server, sim, robot_file):
+async def test_without_move_group_the_tools_say_so(open_over, sim, robot_file):
     for service, tool, arguments in (
         ("plan_kinematic_path", "plan_to_named_state", {"state_name": "look_down"}),
         ("get_planning_scene", "plan_to_named_state", {"state_name": "look_down"}),
@@ -245,7 +242,7 @@ async def test_without_move_group_the_tools_say_so(open_server, sim, robot_file)
         services = robot_file.services.model_copy(update={service: "/not_there"})
         robot = await Robot.open(robot_file.model_copy(update={"services": services}), url=sim.url, wait_s=60)
         try:
-            moveit = await open_server(quartet_moveit, over=robot)
+            moveit = await open_over(robot, quartet_moveit)
             assert "/not_there" in await moveit.refused(tool, "ROS_ERROR", **arguments)
         finally:
             await robot.close()

@@ -194,9 +194,8 @@ async def test_an_obstacle_stays_where_it_is_when_the_robot_drives(moveit, open_
     assert math.dist(item["pose"]["position"], (1.2, 0.0, 0.5)) < 0.05
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "code", "words"),
-    [
+async def test_what_cannot_be_is_named(moveit):
+    for tool, arguments, code, words in [
         ("add_collision_box", WALL | {"dimensions": [1, 1]}, "INVALID_PARAMETERS", ("dimensions", "at least 3")),
         ("add_collision_box", WALL | {"dimensions": [1, 1, 0]}, "INVALID_PARAMETERS", ("dimensions", "greater than 0")),
         ("add_collision_box", WALL | {"object_id": ""}, "INVALID_PARAMETERS", ("object_id",)),
@@ -212,13 +211,11 @@ async def test_an_obstacle_stays_where_it_is_when_the_robot_drives(moveit, open_
         ("remove_collision_object", {"object_id": "cat"}, "UNKNOWN_OBJECT", ("'cat'", "valid: none")),
         ("attach_object", {"object_id": "cat"}, "UNKNOWN_OBJECT", ("'cat'",)),
         ("detach_object", {"object_id": "cat"}, "UNKNOWN_OBJECT", ("'cat'", "attached")),
-    ],
-)
-async def test_what_cannot_be_is_named(moveit, tool, arguments, code, words):
-    message = await moveit.refused(tool, code, **arguments)
-    for word in words:
-        assert word in message
-    assert await names(moveit) == []
+    ]:
+        message = await moveit.refused(tool, code, **arguments)
+        for word in words:
+            assert word in message
+        assert await names(moveit) == []
 
 
 async def test_nothing_is_attached_to_an_unknown_link(moveit, sim):

@@ -79,9 +79,9 @@ async def test_named_and_joint_targets(moveit, sim, robot_file):
     assert [current["joint_positions"][name] for name in robot_file.arm.joints] == pytest.approx(back, abs=0.01)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
+async def test_a_target_that_cannot_be_is_refused_and_nothing_moves(moveit, sim):
+    before = sim.truth()["robot"]["arm"]
+    for arguments, code, words in [
         ({"target": {"position": [2.0, 0, 0.5], "orientation": DOWN}}, "OUT_OF_REACH", ("2.000", "drive nearer")),
         ({"target": {"position": [0.7, 0, 0.1], "orientation": DOWN}}, "GOAL_IN_COLLISION", ("0.700", "touch")),
         ({"target": {"state_name": "tucked"}}, "UNKNOWN_STATE", ("tucked", "look_forward")),
@@ -110,14 +110,11 @@ async def test_named_and_joint_targets(moveit, sim, robot_file):
         ({"target": {"position": ["nan", 0, 0], "orientation": DOWN}}, "INVALID_PARAMETERS", ("finite",)),
         ({"target": {"state_name": "look_down"}, "target_type": "pose"}, "INVALID_PARAMETERS", ("named_state",)),
         ({"target": {"state_name": "look_down"}, "timeout": 900}, "INVALID_PARAMETERS", ("timeout", "15")),
-    ],
-)
-async def test_a_target_that_cannot_be_is_refused_and_nothing_moves(moveit, sim, arguments, code, words):
-    before = sim.truth()["robot"]["arm"]
-    message = await moveit.refused("plan_and_execute", code, **arguments)
-    for word in words:
-        assert word in message
-    assert sim.truth()["robot"]["arm"] == pytest.approx(before, abs=0.002)
+    ]:
+        message = await moveit.refused("plan_and_execute", code, **arguments)
+        for word in words:
+            assert word in message
+        assert sim.truth()["robot"]["arm"] == pytest.approx(before, abs=0.002)
 
 
 async def test_start_in_collision_until_the_scene_is_cleared(moveit, sim):
@@ -156,17 +153,14 @@ async def test_a_path_into_the_robot_is_incomplete_and_nothing_moves(moveit, sim
     assert again["ok"], "a part that is enough for the caller is driven"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "word"),
-    [
+async def test_a_path_that_cannot_be_is_refused(moveit):
+    for arguments, code, word in [
         ({"position": FREE, "min_fraction": 2}, "INVALID_PARAMETERS", "min_fraction"),
         ({"position": [0.1, 0.2]}, "INVALID_PARAMETERS", "position"),
         ({"position": FREE, "group": "leg"}, "INVALID_GROUP", "manipulator"),
         ({"position": FREE, "frame_id": "kitchen"}, "TRANSFORM_UNAVAILABLE", "'kitchen'"),
-    ],
-)
-async def test_a_path_that_cannot_be_is_refused(moveit, arguments, code, word):
-    assert word in await moveit.refused("plan_cartesian_path", code, **arguments)
+    ]:
+        assert word in await moveit.refused("plan_cartesian_path", code, **arguments)
 
 
 async def test_an_arm_that_is_blocked_has_failed(moveit, sim):
@@ -234,11 +228,11 @@ async def test_guard_stop_holds_the_arm(moveit, realtime, moving):
         await realtime.reset_guard(moveit.server.robot)
 
 
-async def test_missing_move_group_is_told(open_server, sim, robot_file):
+async def test_missing_move_group_is_told(open_over, sim, robot_file):
     actions = robot_file.actions.model_copy(update={"move_group": "/not_there/move_action"})
     robot = await Robot.open(robot_file.model_copy(update={"actions": actions}), url=sim.url, wait_s=60)
     try:
-        moveit = await open_server(quartet_moveit, over=robot)
+        moveit = await open_over(robot, quartet_moveit)
         message = await moveit.refused("plan_and_execute", "ROS_ERROR", target={"state_name": "look_down"})
         assert "move_group is not running" in message
     finally:
@@ -326,26 +320,23 @@ async def test_fingers_that_only_touch_a_thing_are_not_empty(moveit, sim):
     assert sim.truth()["held"] is None
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+async def test_wrong_gripper_command(moveit):
+    for arguments, words in [
         ({"position": 3}, ("3", "0 to 0.7")),
         ({"effort": 0}, ("0 N", "above 0")),
         ({"effort": 2}, ("2 N", "5 to 235")),
         ({"effort": "inf"}, ("finite",)),
-    ],
-)
-async def test_wrong_gripper_command(moveit, arguments, words):
-    message = await moveit.refused("close_gripper", "INVALID_PARAMETERS", **arguments)
-    for word in words:
-        assert word in message
+    ]:
+        message = await moveit.refused("close_gripper", "INVALID_PARAMETERS", **arguments)
+        for word in words:
+            assert word in message
 
 
-async def test_wrong_gripper_joint_is_told(open_server, sim, robot_file):
+async def test_wrong_gripper_joint_is_told(open_over, sim, robot_file):
     gripper = robot_file.gripper.model_copy(update={"joint": "left_finger"})
     robot = await Robot.open(robot_file.model_copy(update={"gripper": gripper}), url=sim.url, wait_s=60)
     try:
-        moveit = await open_server(quartet_moveit, over=robot)
+        moveit = await open_over(robot, quartet_moveit)
         message = await moveit.refused("get_grasp_state", "ROS_ERROR")
         assert "left_finger" in message
         assert "gripper.joint" in message

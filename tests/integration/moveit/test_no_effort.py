@@ -56,9 +56,9 @@ async def test_what_only_the_wrist_camera_can_tell_is_attached_after_the_fingers
         assert await attached(moveit) == {}
 
 
-async def test_a_grasp_is_known_from_its_stall(numb, sim, open_server):
+async def test_a_grasp_is_known_from_its_stall(numb, sim, open_over):
     sim.reset(scenario="in_gripper:red cup")
-    moveit = await open_server(quartet_moveit, over=numb)
+    moveit = await open_over(numb, quartet_moveit)
     # It was closed before this server started.
     assert (await moveit.call("get_grasp_state"))["state"] == "UNKNOWN"
     closed = await moveit.call("close_gripper")

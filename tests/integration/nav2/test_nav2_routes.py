@@ -43,22 +43,19 @@ async def test_the_first_waypoint_that_is_missed_ends_the_route(nav2, sim):
     assert math.dist(place(sim)[:2], (0.3, -0.3)) < 0.15
 
 
-@pytest.mark.parametrize(
-    ("waypoints", "words"),
-    [
+async def test_invalid_waypoints_move_nothing(nav2, sim):
+    before = sim.truth()["time"]
+    for waypoints, words in [
         ([], ("0 waypoints", "1 to 100")),
         ([{"x": 0, "y": 0}] * 101, ("101 waypoints", "1 to 100")),
         ([{"x": 0, "y": 0}, {"x": 1}], ("waypoint 1", "y", "required")),
         ([{"x": "NaN", "y": 0}], ("waypoint 0", "x", "finite")),
         ([{"x": 0, "y": 0, "z": 1}], ("waypoint 0", "z", "Extra")),
-    ],
-)
-async def test_invalid_waypoints_move_nothing(nav2, sim, waypoints, words):
-    before = sim.truth()["time"]
-    message = await nav2.refused("follow_waypoints", "INVALID_WAYPOINTS", waypoints=waypoints)
-    for word in words:
-        assert word in message
-    assert sim.truth()["time"] == before
+    ]:
+        message = await nav2.refused("follow_waypoints", "INVALID_WAYPOINTS", waypoints=waypoints)
+        for word in words:
+            assert word in message
+        assert sim.truth()["time"] == before
 
 
 async def test_a_route_can_be_canceled(nav2, realtime, until):
@@ -110,22 +107,19 @@ async def test_a_wait_lets_the_robots_time_go_by_and_nothing_else(nav2, sim):
         assert f"{wrong:g}" in await nav2.refused("wait", "INVALID_PARAMETERS", seconds=wrong)
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "name"),
-    [
+async def test_a_path_that_cannot_be_has_nav2s_code(nav2):
+    for tool, arguments, name in [
         ("get_path_from_robot", {"goal_x": 1.55, "goal_y": 0.0}, "PLANNER_GOAL_OCCUPIED"),
         ("get_path_from_robot", {"goal_x": 40.0, "goal_y": 0.0}, "PLANNER_GOAL_OUTSIDE_MAP"),
         ("get_path_from_robot", {"goal_x": 0.0, "goal_y": 0.0, "planner_id": "Magic"}, "PLANNER_INVALID_PLANNER"),
         ("get_path", {"start_x": 90, "start_y": 0, "goal_x": 0, "goal_y": 0}, "PLANNER_START_OUTSIDE_MAP"),
         ("get_path", {"start_x": 1.55, "start_y": 0, "goal_x": 0, "goal_y": 0}, "PLANNER_START_OCCUPIED"),
-    ],
-)
-async def test_a_path_that_cannot_be_has_nav2s_code(nav2, tool, arguments, name):
-    result = await nav2.call(tool, **arguments)
-    assert result["error_code"] == "NAVIGATION_FAILED"
-    assert result["nav2_error"] == name
-    assert name in result["message"]
-    assert result["poses"] == []
+    ]:
+        result = await nav2.call(tool, **arguments)
+        assert result["error_code"] == "NAVIGATION_FAILED"
+        assert result["nav2_error"] == name
+        assert name in result["message"]
+        assert result["poses"] == []
 
 
 async def test_a_path_is_found_while_the_robot_drives_and_while_it_is_stopped(nav2, realtime, until):
@@ -164,21 +158,18 @@ async def test_docking_at_the_known_dock(nav2, sim, site_file):
     assert math.dist(place(sim)[:2], (entry.x, entry.y)) < 0.12
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "word"),
-    [
+async def test_a_dock_that_cannot_be_is_named_and_nothing_moves(nav2, sim):
+    before = place(sim)
+    for arguments, code, word in [
         ({"dock_id": "mars"}, "NAVIGATION_FAILED", "DOCKING_DOCK_NOT_IN_DB"),
         ({"dock_id": "home_dock", "dock_type": "tower"}, "NAVIGATION_FAILED", "DOCKING_DOCK_NOT_VALID"),
         ({"x": 40.0, "y": 0.0}, "NAVIGATION_FAILED", "DOCKING_FAILED_TO_STAGE"),
         ({}, "INVALID_PARAMETERS", "dock_id"),
         ({"x": 1.0}, "INVALID_PARAMETERS", "x and y"),
         ({"x": 1.0, "y": 0.0, "dock_id": "home_dock"}, "INVALID_PARAMETERS", "not both"),
-    ],
-)
-async def test_a_dock_that_cannot_be_is_named_and_nothing_moves(nav2, sim, arguments, code, word):
-    before = place(sim)
-    assert word in await nav2.refused("dock_robot", code, **arguments)
-    assert place(sim) == pytest.approx(before, abs=0.01)
+    ]:
+        assert word in await nav2.refused("dock_robot", code, **arguments)
+        assert place(sim) == pytest.approx(before, abs=0.01)
 
 
 async def test_docking_from_beside_the_dock_is_not_called_done(nav2, sim):
@@ -218,11 +209,11 @@ async def test_lifecycle_is_refused_while_the_robot_drives(nav2, realtime, until
     await motion
 
 
-async def test_lifecycle_of_a_robot_without_a_manager(open_server, sim, robot_file):
+async def test_lifecycle_of_a_robot_without_a_manager(open_server, open_over, sim, robot_file):
     services = robot_file.services.model_copy(update={"manage_navigation": "/not_there/manage_nodes"})
     robot = await Robot.open(robot_file.model_copy(update={"services": services}), url=sim.url, wait_s=60)
     try:
-        nav2 = await open_server(quartet_nav2, over=robot)
+        nav2 = await open_over(robot, quartet_nav2)
         assert "/not_there" in await nav2.refused("nav2_lifecycle", "NAV2_NOT_ACTIVE", operation="startup")
     finally:
         await robot.close()

@@ -84,9 +84,9 @@ async def test_drive_stops_before_an_obstacle(nav2, sim):
     assert sim.truth()["robot_in_collision"] == []
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "words"),
-    [
+async def test_invalid_arguments_are_named_and_nothing_moves(nav2, sim):
+    before = sim.truth()["time"]
+    for tool, arguments, words in [
         ("drive_on_heading", {"distance": -0.2}, ("-0.2", "at most 5", "backup_robot")),
         ("drive_on_heading", {"distance": 0}, ("0", "above 0")),
         ("drive_on_heading", {"distance": 0.2, "speed": 9}, ("9", "at most 0.7")),
@@ -100,14 +100,11 @@ async def test_drive_stops_before_an_obstacle(nav2, sim):
         ("clear_costmaps", {"costmap_type": "both"}, ("both", "'all', 'global' or 'local'")),
         ("approach_target", {"target_x_base": 1, "target_y_base": 0, "standoff_m": 0}, ("standoff_m 0", "above 0")),
         ("approach_target", {"target_x_base": 9, "target_y_base": 0, "standoff_m": 1}, ("9.00 m", "at most 5")),
-    ],
-)
-async def test_invalid_arguments_are_named_and_nothing_moves(nav2, sim, tool, arguments, words):
-    before = sim.truth()["time"]
-    message = await nav2.refused(tool, "INVALID_PARAMETERS", **arguments)
-    for word in words:
-        assert word in message
-    assert sim.truth()["time"] == before
+    ]:
+        message = await nav2.refused(tool, "INVALID_PARAMETERS", **arguments)
+        for word in words:
+            assert word in message
+        assert sim.truth()["time"] == before
 
 
 async def test_approach_turns_then_drives_in_to_the_standoff(nav2, sim):
@@ -147,11 +144,9 @@ async def test_approach_tells_how_near_it_came_when_blocked(nav2, sim):
     assert sim.truth()["robot_in_collision"] == []
 
 
-@pytest.mark.parametrize(
-    ("which", "cleared"), [("all", ["global", "local"]), ("global", ["global"]), ("local", ["local"])]
-)
-async def test_clear_costmaps(nav2, which, cleared):
-    assert (await nav2.call("clear_costmaps", costmap_type=which))["cleared"] == cleared
+async def test_clear_costmaps(nav2):
+    for which, cleared in [("all", ["global", "local"]), ("global", ["global"]), ("local", ["local"])]:
+        assert (await nav2.call("clear_costmaps", costmap_type=which))["cleared"] == cleared
 
 
 async def test_cancel_with_nothing_running(nav2):
@@ -250,12 +245,12 @@ async def test_guard_stop_ends_the_motion_and_refuses_the_next(nav2, realtime, m
     assert (await nav2.call("spin_robot", angle=0.2))["ok"]
 
 
-async def test_a_goal_over_its_time_is_canceled(open_server, realtime, robot_file):
+async def test_a_goal_over_its_time_is_canceled(open_over, realtime, robot_file):
     hurried = robot_file.model_copy(update={"base": robot_file.base.model_copy(update={"navigation_timeout_s": 0.01})})
     robot = await Robot.open(hurried, url=realtime.url, wait_s=60)
     try:
         robot.clock.now = patient_clock(robot.clock.now)  # 30 s pass in every second
-        nav2 = await open_server(quartet_nav2, over=robot)
+        nav2 = await open_over(robot, quartet_nav2)
         message = await nav2.refused("navigate_to_pose", "TIMEOUT", x=0.3, y=-1.2, yaw=3.0)
         assert "canceled and has ended" in message
         assert await robot.wait_standstill()
@@ -268,25 +263,25 @@ def patient_clock(now):
     return lambda: start + 30 * (now() - start)
 
 
-async def test_inactive_navigation_is_told(open_server, sim, robot_file):
+async def test_inactive_navigation_is_told(open_over, sim, robot_file):
     lost = robot_file.model_copy(
         update={"actions": robot_file.actions.model_copy(update={"navigate_to_pose": "/not_there/navigate_to_pose"})}
     )
     robot = await Robot.open(lost, url=sim.url, wait_s=60)
     try:
-        nav2 = await open_server(quartet_nav2, over=robot)
+        nav2 = await open_over(robot, quartet_nav2)
         assert "Nav2 is not running" in await nav2.refused("navigate_to_pose", "NAV2_NOT_ACTIVE", x=0.3, y=0)
     finally:
         await robot.close()
 
 
-async def test_an_unlocalised_robot_names_the_missing_link(open_server, sim, robot_file, monkeypatch):
+async def test_an_unlocalised_robot_names_the_missing_link(open_over, sim, robot_file, monkeypatch):
     lost = robot_file.model_copy(update={"frames": robot_file.frames.model_copy(update={"map": "site_map"})})
     robot = await Robot.open(lost, url=sim.url, wait_s=60)
     try:
         with pytest.raises(TransformUnavailableError, match="'site_map'"):
             await robot.base_pose(timeout_s=0.3)
-        nav2 = await open_server(quartet_nav2, over=robot)
+        nav2 = await open_over(robot, quartet_nav2)
         message = await nav2.refused("get_robot_pose", "TRANSFORM_UNAVAILABLE")
         assert "nothing joins" in message
         assert "base_footprint" in message
@@ -294,20 +289,20 @@ async def test_an_unlocalised_robot_names_the_missing_link(open_server, sim, rob
         await robot.close()
 
 
-async def test_missing_service_is_a_ros_error(open_server, sim, robot_file):
+async def test_missing_service_is_a_ros_error(open_over, sim, robot_file):
     services = robot_file.services.model_copy(update={"clear_global_costmap": "/not_there/clear"})
     robot = await Robot.open(robot_file.model_copy(update={"services": services}), url=sim.url, wait_s=60)
     try:
-        nav2 = await open_server(quartet_nav2, over=robot)
+        nav2 = await open_over(robot, quartet_nav2)
         assert "/not_there/clear does not exist" in await nav2.refused("clear_costmaps", "ROS_ERROR")
     finally:
         await robot.close()
 
 
-async def test_without_a_bridge_every_tool_says_so(open_server, robot_file, sim):
+async def test_without_a_bridge_every_tool_says_so(open_over, robot_file):
     robot = await Robot.open(robot_file, url="ws://127.0.0.1:9")
     try:
-        nav2 = await open_server(quartet_nav2, over=robot)
+        nav2 = await open_over(robot, quartet_nav2)
         message = await nav2.refused("spin_robot", "BRIDGE_UNAVAILABLE", angle=1)
         assert "ws://127.0.0.1:9" in message
         assert "QUARTET_BRIDGE_URL" in message
@@ -335,7 +330,7 @@ def impatient(robot):
     return start
 
 
-async def test_a_base_that_rolls_on_after_the_cancel_is_a_failure(open_server, peer, robot_file):
+async def test_a_base_that_rolls_on_after_the_cancel_is_a_failure(open_over, peer, robot_file):
     rolling = {"linear": {"x": 0.2, "y": 0.0}, "angular": {"z": 0.0}}
 
     def answer(operation):
@@ -351,7 +346,7 @@ async def test_a_base_that_rolls_on_after_the_cancel_is_a_failure(open_server, p
     robot = await Robot.open(robot_file, url=peer.url, wait_s=60)
     robot.wait_standstill = functools.partial(robot.wait_standstill, timeout_s=0.0)
     try:
-        nav2 = await open_server(quartet_nav2, over=robot)
+        nav2 = await open_over(robot, quartet_nav2)
         message = await nav2.refused("cancel_navigation", "TIMEOUT")
         assert "still moves" in message
         assert "stop button" in message
@@ -359,7 +354,7 @@ async def test_a_base_that_rolls_on_after_the_cancel_is_a_failure(open_server, p
         await robot.close()
 
 
-async def test_odometry_without_speeds_tells_no_standstill_and_the_cancel_counts(open_server, peer, robot_file):
+async def test_odometry_without_speeds_tells_no_standstill_and_the_cancel_counts(open_over, peer, robot_file):
     """rosbridge sends NaN as null."""
     nothing = dict.fromkeys("xyz")
     odometry = {"op": "publish", "topic": "/odom", "msg": {"twist": {"twist": {"linear": nothing, "angular": nothing}}}}
@@ -376,7 +371,7 @@ async def test_odometry_without_speeds_tells_no_standstill_and_the_cancel_counts
     try:
         with pytest.raises(CallTimeoutError, match="speeds on /odom are no numbers"):
             await robot.wait_standstill()
-        nav2 = await open_server(quartet_nav2, over=robot)
+        nav2 = await open_over(robot, quartet_nav2)
         result = await nav2.call("cancel_navigation")
         assert (result["ok"], result.get("standstill")) == (True, None)
     finally:
@@ -394,7 +389,7 @@ EXECUTING = 2
     [(0, None, False), (REJECTED, None, True), (0, 0, True), (0, UNKNOWN_GOAL_ID, False)],
     ids=["nothing runs", "rclcpp", "rclpy", "the server was started anew"],
 )
-async def test_a_cancel_that_the_robot_refuses_is_no_cancel(open_server, peer, robot_file, of_all, of_one, refused):
+async def test_a_cancel_that_the_robot_refuses_is_no_cancel(open_over, peer, robot_file, of_all, of_one, refused):
     """The codes that /spin answers to a cancel of all goals, and of the one that its status topic lists."""
     standing = {"twist": {"twist": {"linear": {"x": 0.0, "y": 0.0}, "angular": {"z": 0.0}}}}
     goal = {"goal_info": {"goal_id": {"uuid": "AAECAwQFBgcICQoLDA0ODw=="}, "stamp": {}}, "status": EXECUTING}
@@ -413,7 +408,7 @@ async def test_a_cancel_that_the_robot_refuses_is_no_cancel(open_server, peer, r
     peer.answer = answer
     robot = await Robot.open(robot_file, url=peer.url, wait_s=60)
     try:
-        nav2 = await open_server(quartet_nav2, over=robot)
+        nav2 = await open_over(robot, quartet_nav2)
         await peer.wait_for(op="subscribe", topic="/spin/_action/status")
         if refused:
             answer = await nav2.call("cancel_navigation")
@@ -441,7 +436,7 @@ async def test_a_cancel_that_an_action_server_refuses_as_rclpy_does_is_no_cancel
     assert (answer["ok"], answer["running"], answer["canceled"]) == (True, [], ["/drive_on_heading"])
 
 
-async def test_a_pose_from_before_the_bridge_was_lost_is_no_pose_of_now(open_server, peer, robot_file, until):
+async def test_a_pose_from_before_the_bridge_was_lost_is_no_pose_of_now(open_over, peer, robot_file, until):
     def frame(parent, child):
         header = {"stamp": {"sec": int(time.time()), "nanosec": 0}, "frame_id": parent}
         placed = {"translation": {"x": 1.0, "y": 0.0, "z": 0.0}, "rotation": {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0}}
@@ -450,7 +445,7 @@ async def test_a_pose_from_before_the_bridge_was_lost_is_no_pose_of_now(open_ser
     robot = await Robot.open(robot_file, url=peer.url, wait_s=60)
     names = robot_file.frames
     try:
-        nav2 = await open_server(quartet_nav2, over=robot)
+        nav2 = await open_over(robot, quartet_nav2)
         asking = asyncio.create_task(nav2.call("get_robot_pose"))
         await peer.wait_for(op="subscribe", topic="/tf")
         transforms = [frame(names.map, names.odom), frame(names.odom, names.base)]

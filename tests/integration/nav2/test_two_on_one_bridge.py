@@ -36,11 +36,11 @@ def below(namespace: str, folder: Path):
     return with_heartbeat_timeout(load_robot(file), 20.0)
 
 
-async def test_each_server_moves_its_own_robot(pair, tmp_path, open_server):
+async def test_each_server_moves_its_own_robot(pair, tmp_path, open_over):
     before = [one["pose"] for one in pair.truth()["robots"]]
     robots = {name: await Robot.open(below(name, tmp_path), url=pair.url, wait_s=60) for name in ("ada", "bob")}
     try:
-        ada, bob = [await open_server(quartet_nav2, over=robots[name]) for name in ("ada", "bob")]
+        ada, bob = [await open_over(robots[name], quartet_nav2) for name in ("ada", "bob")]
         poses = [await hands.call("get_robot_pose") for hands in (ada, bob)]
         for found, true in zip(poses, before, strict=True):
             assert (found["pose"]["x"], found["pose"]["y"]) == pytest.approx(true[:2], abs=0.05)

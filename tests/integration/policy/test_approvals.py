@@ -94,9 +94,8 @@ def forged(_):
     return jwt.encode({"decision": "allow"}, "secret" * 8, algorithm="HS256")
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
+async def test_a_decision_that_does_not_fit_moves_nothing(nav2, keys, sent):
+    for changes, words in [
         ({"decision": "deny", "reason": "not now"}, "a person did not allow nav2__spin_robot: not now"),
         ({"arguments_sha256": arguments_digest({"angle": 1.5})}, "another call"),
         ({"tool": "nav2__backup_robot"}, "another call"),
@@ -107,33 +106,29 @@ def forged(_):
         ({"aud": "approval:other"}, "InvalidAudienceError"),
         ({"iss": "somebody"}, "InvalidIssuerError"),
         ({"decision": "perhaps"}, "validation error"),
-    ],
-)
-async def test_a_decision_that_does_not_fit_moves_nothing(nav2, keys, sent, changes, words):
-    approval_id, _ = await ask(nav2)
-    answer = await retry(nav2, {approval_id: accepted(decision(keys, approval_id, **changes))})
-    assert answer["error_code"] == "APPROVAL_DENIED"
-    assert words in answer["message"]
-    assert not sent.goals
-    # It is used up all the same: a second try with a good one needs a new question.
-    assert (await retry(nav2, {approval_id: accepted(decision(keys, approval_id))}))["error_code"] == "APPROVAL_DENIED"
-    assert not sent.goals
+    ]:
+        approval_id, _ = await ask(nav2)
+        answer = await retry(nav2, {approval_id: accepted(decision(keys, approval_id, **changes))})
+        assert answer["error_code"] == "APPROVAL_DENIED"
+        assert words in answer["message"]
+        assert not sent.goals
+        # It is used up all the same: a second try with a good one needs a new question.
+        again = await retry(nav2, {approval_id: accepted(decision(keys, approval_id))})
+        assert again["error_code"] == "APPROVAL_DENIED"
+        assert not sent.goals
 
 
-@pytest.mark.parametrize(
-    "response",
-    [
+async def test_no_word_is_no(nav2, sent):
+    for response in [
         ElicitResult(action="decline"),
         ElicitResult(action="cancel"),
         ElicitResult(action="accept", content={"yes": True}),
         accepted("not a token"),
         accepted(forged(None)),
-    ],
-)
-async def test_no_word_is_no(nav2, sent, response):
-    approval_id, _ = await ask(nav2)
-    assert (await retry(nav2, {approval_id: response}))["error_code"] == "APPROVAL_DENIED"
-    assert not sent.goals
+    ]:
+        approval_id, _ = await ask(nav2)
+        assert (await retry(nav2, {approval_id: response}))["error_code"] == "APPROVAL_DENIED"
+        assert not sent.goals
 
 
 async def test_another_key_signs_nothing(nav2, make_keys, sent):

@@ -64,34 +64,32 @@ BASE = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments", "words"), BASE)
-async def test_nothing_drives_out_of_the_geofence(serve, sent, tool, arguments, words):
+async def test_nothing_drives_out_of_the_geofence(serve, sent):
     nav2 = await serve(quartet_nav2, CORNER)
-    message = await nav2.refused(tool, "OUTSIDE_GEOFENCE", arguments)
-    assert words in message
-    assert "Nothing moved" in message
-    assert not sent.goals
-    # The same call is sent where the policy has no such rule.
     free = await serve(quartet_nav2, {"geofence": {"areas": "any place"}})
-    await free.call(tool, arguments)
-    assert sent.goals
+    for tool, arguments, words in BASE:
+        message = await nav2.refused(tool, "OUTSIDE_GEOFENCE", arguments)
+        assert words in message
+        assert "Nothing moved" in message
+        assert not sent.goals
+        # The same call is sent where the policy has no such rule.
+        await free.call(tool, arguments)
+        assert sent.goals, (tool, arguments)
+        sent.goals.clear()
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
+async def test_nothing_drives_into_or_through_a_forbidden_zone(serve, sent):
+    nav2 = await serve(quartet_nav2, PIT)
+    for tool, arguments in [
         ("navigate_to_pose", {"x": 0.7, "y": 0}),
         ("drive_on_heading", {"distance": 0.8, "speed": 0.1}),
         ("drive_on_heading", {"distance": 1.4, "speed": 0.1}),  # it ends behind the zone
         ("approach_target", {"target_x_base": 1.4, "target_y_base": 0.1, "standoff_m": 0.5}),
-    ],
-)
-async def test_nothing_drives_into_or_through_a_forbidden_zone(serve, sent, tool, arguments):
-    nav2 = await serve(quartet_nav2, PIT)
-    assert "forbidden zone 'pit' (policy rule geofence.forbidden" in await nav2.refused(
-        tool, "OUTSIDE_GEOFENCE", arguments
-    )
-    assert not sent.goals
+    ]:
+        assert "forbidden zone 'pit' (policy rule geofence.forbidden" in await nav2.refused(
+            tool, "OUTSIDE_GEOFENCE", arguments
+        )
+        assert not sent.goals
 
 
 async def test_by_default_the_areas_of_the_site_are_the_geofence(serve, sent):
@@ -116,9 +114,9 @@ async def test_docks_are_where_the_policy_says(serve, sent):
     assert len(sent.goals) == 1, "1 m behind is out of the corner too"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
+async def test_a_generic_goal_keeps_to_the_geofence(serve, sent):
+    ros = await serve(quartet_ros, CORNER, writes=WRITES)
+    for arguments, code, words in [
         (navigate(1.5, 0), "OUTSIDE_GEOFENCE", "(1.50, 0.00)"),
         (navigate(1.3, 0, "base_footprint"), "OUTSIDE_GEOFENCE", "geofence.areas"),
         (navigate(0.5, 0, ""), "POLICY_DENIED", "no frame_id"),
@@ -126,12 +124,9 @@ async def test_docks_are_where_the_policy_says(serve, sent):
         (navigate(0.5, 0, behavior_tree="/tmp/other.xml"), "POLICY_DENIED", "behavior_tree"),
         (heading(1.5), "OUTSIDE_GEOFENCE", "geofence.areas"),
         (heading(-1.5, -0.1), "OUTSIDE_GEOFENCE", "geofence.areas"),
-    ],
-)
-async def test_a_generic_goal_keeps_to_the_geofence(serve, sent, arguments, code, words):
-    ros = await serve(quartet_ros, CORNER, writes=WRITES)
-    assert words in await ros.refused("send_action_goal", code, arguments)
-    assert not sent.goals
+    ]:
+        assert words in await ros.refused("send_action_goal", code, arguments)
+        assert not sent.goals
 
 
 async def test_a_generic_goal_in_another_frame_is_judged_where_it_lies(serve, sent, robot):
@@ -192,9 +187,8 @@ async def test_a_velocity_stays_within_reach_of_the_geofence(serve, robot):
         assert ok["ok"], ok
 
 
-@pytest.mark.parametrize(
-    ("package", "policy", "tool", "arguments", "words"),
-    [
+async def test_nothing_is_faster_than_its_cap(serve, sent):
+    for package, policy, tool, arguments, words in [
         (quartet_nav2, {"speed": {"base_m_s": 0.2}}, "drive_on_heading", {"distance": 0.3, "speed": 0.3},
          "speed 0.3 m/s is not allowed; allowed: at most 0.2 m/s (policy rule speed.base_m_s)"),
         (quartet_nav2, {"speed": {"base_m_s": 0.2}}, "backup_robot", {"distance": 0.3, "speed": 0.3}, "speed.base_m_s"),
@@ -210,12 +204,10 @@ async def test_a_velocity_stays_within_reach_of_the_geofence(serve, robot):
         (quartet_ros, {"speed": {"arm_scale": 0.9}}, "send_action_goal",
          goal("/move_action", "moveit_msgs/action/MoveGroup", request={"max_velocity_scaling_factor": 0.0}),
          "max_velocity_scaling_factor 0"),
-    ],
-)  # fmt: skip
-async def test_nothing_is_faster_than_its_cap(serve, sent, package, policy, tool, arguments, words):
-    server = await serve(package, policy, writes=WRITES)
-    assert words in await server.refused(tool, "OVER_LIMIT", arguments)
-    assert not sent.goals
+    ]:  # fmt: skip
+        server = await serve(package, policy, writes=WRITES)
+        assert words in await server.refused(tool, "OVER_LIMIT", arguments)
+        assert not sent.goals
 
 
 async def test_a_generic_trajectory_has_no_known_speed(serve, sent):
@@ -242,26 +234,23 @@ def trajectory(robot_file, *points, names=None):
     return goal("/execute_trajectory", "moveit_msgs/action/ExecuteTrajectory", trajectory={"joint_trajectory": path})
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "axis"),
-    [
+async def test_the_hand_stays_in_its_box(serve, sent):
+    """Whether the goal is a pose, joints or a path; MoveIt is asked where joints bring the hand."""
+    moveit = await serve(quartet_moveit, BOX, agent="pick")
+    for tool, arguments, axis in [
         ("plan_and_execute", {"target": {"position": [0.7, 0, 0.25], "orientation": DOWN}}, "z"),
         ("plan_and_execute", {"target": {"position": [0.6, 0.65, 0.6], "orientation": DOWN}}, "y"),
         ("plan_and_execute", {"target": {"joint_positions": ABOVE}}, "z"),
         ("plan_and_execute", {"target": {"state_name": "look_down"}}, "z"),
         ("plan_cartesian_path", {"position": [0.373, -0.11, 1.12]}, "z"),
-    ],
-)
-async def test_the_hand_stays_in_its_box(serve, sent, tool, arguments, axis):
-    """Whether the goal is a pose, joints or a path; MoveIt is asked where joints bring the hand."""
-    moveit = await serve(quartet_moveit, BOX, agent="pick")
-    result = await moveit.call(tool, arguments)
-    if result["error_code"] in {"OUT_OF_REACH", "GOAL_IN_COLLISION", "PATH_INCOMPLETE"}:
-        pytest.fail(f"the robot cannot go there anyway: {result}")
-    assert result["error_code"] == "OUTSIDE_WORKSPACE", result
-    assert f"allowed in {axis}: " in result["message"]
-    assert "policy rule workspace" in result["message"]
-    assert not sent.goals
+    ]:
+        result = await moveit.call(tool, arguments)
+        if result["error_code"] in {"OUT_OF_REACH", "GOAL_IN_COLLISION", "PATH_INCOMPLETE"}:
+            pytest.fail(f"the robot cannot go there anyway: {result}")
+        assert result["error_code"] == "OUTSIDE_WORKSPACE", result
+        assert f"allowed in {axis}: " in result["message"]
+        assert "policy rule workspace" in result["message"]
+        assert not sent.goals
 
 
 async def test_within_its_box_the_hand_may_move(serve, sent):

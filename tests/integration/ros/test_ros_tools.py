@@ -25,9 +25,9 @@ async def test_topics_are_filtered_and_limited(ros):
     assert f"{every['total'] - 2} more match" in few["message"]
 
 
-@pytest.mark.parametrize("arguments", [{"limit": 0}, {"limit": 100000}, {"limit": "all"}, {"contains": "x" * 200}])
-async def test_wrong_limits(ros, arguments):
-    assert next(iter(arguments)) in await ros.refused("get_topics", "INVALID_PARAMETERS", **arguments)
+async def test_wrong_limits(ros):
+    for arguments in [{"limit": 0}, {"limit": 100000}, {"limit": "all"}, {"contains": "x" * 200}]:
+        assert next(iter(arguments)) in await ros.refused("get_topics", "INVALID_PARAMETERS", **arguments)
 
 
 async def test_one_message(ros, sim):
@@ -44,18 +44,15 @@ async def test_latched_and_sensor_topics(ros):
     assert "items in all" in scan["ranges"][-1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
+async def test_what_cannot_be_read(ros):
+    for arguments, code, words in [
         ({"topic": "/odometry"}, "INVALID_PARAMETERS", ("'/odometry' does not exist", "/odom")),
         ({"topic": "/zzz"}, "INVALID_PARAMETERS", ("'/zzz' does not exist",)),
         ({"topic": "/odom", "msg_type": "std_msgs/String"}, "INVALID_PARAMETERS", ("nav_msgs/msg/Odometry",)),
         ({"topic": ""}, "INVALID_PARAMETERS", ("topic",)),
         ({"topic": "/odom", "timeout": -1}, "INVALID_PARAMETERS", ("timeout", "greater than 0")),
         ({"topic": "/cmd_vel", "timeout": 0.2}, "TIMEOUT", ("/cmd_vel", "silent")),
-    ],
-)
-async def test_what_cannot_be_read(ros, arguments, code, words):
-    message = await ros.refused("subscribe_once", code, **arguments)
-    for word in words:
-        assert word in message
+    ]:
+        message = await ros.refused("subscribe_once", code, **arguments)
+        for word in words:
+            assert word in message

@@ -61,20 +61,19 @@ CALLS = [
 
 
 @pytest.mark.parametrize("site_file", [False], indirect=True)
-@pytest.mark.parametrize(("tool", "arguments"), CALLS)
-async def test_everything_is_denied_where_the_site_lists_nothing(ros, robot, tool, arguments):
+async def test_everything_is_denied_where_the_site_lists_nothing(ros, robot):
     sent = []
     # Nothing at all may go to the robot.
     robot.link._send = lambda operation: sent.append(operation)  # noqa: SLF001 - the last thing before the socket
-    message = await ros.refused(tool, "DENIED", **arguments)
-    assert "allows: none" in message
-    assert "ros_writes" in message
-    assert not sent
+    for tool, arguments in CALLS:
+        message = await ros.refused(tool, "DENIED", **arguments)
+        assert "allows: none" in message
+        assert "ros_writes" in message
+        assert not sent
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
+async def test_what_is_not_listed_is_denied(ros):
+    for tool, arguments in [
         ("publish_once", {"topic": "/tf", "msg_type": "tf2_msgs/msg/TFMessage", "msg": {}}),
         ("publish_once", {"topic": "/cmd_vel2", "msg_type": TWIST, "msg": {}}),
         ("publish_once", {"topic": "/robot_guard/heartbeat", "msg_type": "std_msgs/msg/Header", "msg": {}}),
@@ -84,10 +83,8 @@ async def test_everything_is_denied_where_the_site_lists_nothing(ros, robot, too
         ("send_action_goal", {"action_name": "/navigate_to_pose", "action_type": SPIN, "goal": {}}),
         ("set_parameter", {"name": "/robot_guard:use_sim_time", "value": False}),
         ("delete_parameter", {"name": "/robot_guard:use_sim_time"}),
-    ],
-)
-async def test_what_is_not_listed_is_denied(ros, tool, arguments):
-    await ros.refused(tool, "DENIED", **arguments)
+    ]:
+        await ros.refused(tool, "DENIED", **arguments)
 
 
 async def test_every_write_is_fenced(ros):
@@ -174,9 +171,9 @@ async def test_the_guard_ends_a_velocity(realtime, open_server, robot):
     assert (await call)["error_code"] == "STOPPED"
 
 
-@pytest.mark.parametrize(
-    ("message", "words"),
-    [
+async def test_a_wrong_or_fast_velocity_is_not_sent(ros, robot):
+    good = {"linear": {"x": 0.1}}
+    for message, words in [
         ({"linear": {"x": 0.31}}, ("0.31", "0.3 m/s")),
         ({"linear": {"x": 0.25, "y": -0.25}}, ("0.3 m/s",)),
         ({"angular": {"z": -0.6}}, ("0.6", "0.5 rad/s")),
@@ -185,22 +182,20 @@ async def test_the_guard_ends_a_velocity(realtime, open_server, robot):
         ({"linear": {"x": True}}, ("msg.linear.x", "finite")),
         ({"linear": 0.1}, ("msg.linear", "Vector3")),
         ({"speed": 0.1}, ("'speed'", "linear, angular")),
-    ],
-)
-async def test_a_wrong_or_fast_velocity_is_not_sent(ros, robot, message, words):
-    good = {"linear": {"x": 0.1}}
-    async with robot.link.subscribe("/cmd_vel", TWIST) as heard:
-        once = await ros.refused("publish_once", "INVALID_PARAMETERS", topic="/cmd_vel", msg_type=TWIST, msg=message)
-        many = {"topic": "/cmd_vel", "msg_type": TWIST, "messages": [good, message], "durations": [0.1, 0.1]}
-        await ros.refused("publish_for_durations", "INVALID_PARAMETERS", **many)
-        assert heard.latest is None, "also the good one before it"
-    for word in words:
-        assert word in once
+    ]:
+        async with robot.link.subscribe("/cmd_vel", TWIST) as heard:
+            once = await ros.refused(
+                "publish_once", "INVALID_PARAMETERS", topic="/cmd_vel", msg_type=TWIST, msg=message
+            )
+            many = {"topic": "/cmd_vel", "msg_type": TWIST, "messages": [good, message], "durations": [0.1, 0.1]}
+            await ros.refused("publish_for_durations", "INVALID_PARAMETERS", **many)
+            assert heard.latest is None, "also the good one before it"
+        for word in words:
+            assert word in once
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "word"),
-    [
+async def test_wrong_arguments_of_allowed_writes(ros):
+    for tool, arguments, word in [
         ("publish_once", {"topic": "/cmd_vel", "msg_type": "std_msgs/String", "msg": {}}, TWIST),
         ("publish_once", {"topic": "/nobody_listens", "msg_type": "", "msg": {}}, "does not exist"),
         (
@@ -233,10 +228,8 @@ async def test_a_wrong_or_fast_velocity_is_not_sent(ros, robot, message, words):
         ("set_parameter", {"name": "/nobody:x", "value": 1}, "/nobody"),
         ("delete_parameter", {"name": "/nobody:x"}, "/nobody"),
         ("delete_parameter", {"name": "/robot_guard:new"}, "new"),
-    ],
-)
-async def test_wrong_arguments_of_allowed_writes(ros, tool, arguments, word):
-    assert word in await ros.refused(tool, "INVALID_PARAMETERS", **arguments)
+    ]:
+        assert word in await ros.refused(tool, "INVALID_PARAMETERS", **arguments)
 
 
 async def test_another_topic_gets_its_message(ros, robot):

@@ -4,7 +4,11 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).parent
+# The first test that needs the interfaces builds them, which takes a minute of CPU time.
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1000)]
 
 
 def test_static_transforms_of_several_nodes_come_in_one_message(interfaces_python, ros_environment):

@@ -97,11 +97,11 @@ async def test_a_stop_does_not_wait_for_what_moves_nothing(far, peer):
             await planning
 
 
-async def test_a_stop_reaches_the_arm_while_it_plans(far, peer, open_server, monkeypatch):
+async def test_a_stop_reaches_the_arm_while_it_plans(far, peer, open_over, monkeypatch):
     monkeypatch.setattr("quartet_moveit.inverse.IK_TIMEOUT_S", 600.0)
     # The peer has no planning scene that could be changed.
     far.file = far.file.model_copy(update={"gripper": far.file.gripper.model_copy(update={"links": []})})
-    moveit = await open_server(quartet_moveit, over=far)
+    moveit = await open_over(far, quartet_moveit)
     ordinary = peer.answer
     peer.answer = lambda operation: None if operation.get("service") == "/compute_ik" else ordinary(operation)
     target = {"position": [0.6, 0.0, 0.8], "orientation": [1, 0, 0, 0]}

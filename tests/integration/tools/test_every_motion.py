@@ -215,10 +215,10 @@ async def test_a_caller_that_gives_up_leaves_the_robot_standing(realtime, open_s
 
 
 @pytest.mark.parametrize("move", MOVES, ids=lambda move: move.tool)
-async def test_a_bridge_that_dies_on_the_way_leaves_the_robot_standing(realtime, cable, open_server, robot_file, move):
+async def test_a_bridge_that_dies_on_the_way_leaves_the_robot_standing(realtime, cable, open_over, robot_file, move):
     robot = await Robot.open(robot_file, url=cable.url, wait_s=10)
     try:
-        hands = await open_server(move.server, over=robot)
+        hands = await open_over(robot, move.server)
         assert (await hands.call(*FREE_READ[move.server]))["ok"]
         await prepare(hands, move)
         call = await started(hands, realtime, move)

@@ -52,11 +52,11 @@ def silenced(file, field: str):
     ids=lambda value: value if isinstance(value, str) else None,
 )
 async def test_a_topic_that_never_publishes(
-    open_server, sim, robot_file, robot, package, silent, tool, arguments, code, word
+    open_over, sim, robot_file, robot, package, silent, tool, arguments, code, word
 ):
     deaf = await Robot.open(silenced(robot_file, silent).model_copy(), url=sim.url, wait_s=60)
     try:
-        hands = await open_server(package, over=deaf)
+        hands = await open_over(deaf, package)
         before = sim.truth()
         assert word in await hands.refused(tool, code, **arguments)
         assert sim.truth()["time"] == before["time"], "nothing moved"
