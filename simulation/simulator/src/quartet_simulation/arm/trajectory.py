@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 
@@ -62,26 +61,7 @@ class Trajectory:
         return position, velocity
 
 
-class Limits(Protocol):
-    """What the timing of a path needs of one arm or of several."""
-
-    @property
-    def joints(self) -> tuple[str, ...]:
-        """Names of the joints."""
-        ...
-
-    @property
-    def speed(self) -> Sequence[float] | np.ndarray:
-        """Greatest speeds [rad/s, of slides m/s]."""
-        ...
-
-    @property
-    def acceleration(self) -> Sequence[float] | np.ndarray:
-        """Greatest accelerations."""
-        ...
-
-
-def time_path(arm: Limits, path: np.ndarray, scale: float = 1.0, spacing: float = 0.05) -> Trajectory:
+def time_path(arm: ArmModel, path: np.ndarray, scale: float = 1.0, spacing: float = 0.05) -> Trajectory:
     """Timing of a path (N, J) with one quintic profile over its length.
 
     The path runs without a stop; speed follows 30 s^2 (1 - s)^2 of the quintic, so that it starts and ends at

@@ -18,7 +18,7 @@ OPTIONS = 5
 """Solutions of each arm that are combined."""
 COMBINATIONS = 60
 """Combinations of the arms' solutions that are checked."""
-CHOICES = 3
+CHOICES = 6
 """Combinations without collision that a search may end at."""
 
 Goal = HandPose | Sequence[float] | np.ndarray | None

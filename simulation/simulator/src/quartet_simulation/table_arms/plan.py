@@ -9,23 +9,23 @@ from typing import Literal
 import numpy as np
 
 from quartet_simulation.arm.planning import round_corners
-from quartet_simulation.arm.trajectory import Trajectory, time_path
+from quartet_simulation.arm.trajectory import Trajectory
 from quartet_simulation.errors import TableError
 from quartet_simulation.table_arms.collisions import ChecksSpentError, Collisions
 from quartet_simulation.table_arms.goals import Goals, solve_goals
 from quartet_simulation.table_arms.poses import HandPose
 from quartet_simulation.table_arms.scene import Pairs, Scene
 from quartet_simulation.table_arms.search import Space, connect, samples_between, shorten
+from quartet_simulation.table_arms.timing import time_joint_path
 
 CHECKS = 60_000
 """Collision checks of one plan; 25,000 take about a second."""
 STEPS_M = (0.04, 0.02, 0.01)
 """Distances between two checks: finer ones after a path that collides between them [m]."""
-CORNER_M = 0.2
-"""How far from a corner a path is rounded [m]."""
+CORNERS_M = (0.32, 0.12)
+"""How far from a corner a path is rounded; the second where the first collides [m]."""
 SPEED = 0.5
 """Share of the speed limits, with which fingers and cups keep what they hold."""
-SAMPLE_S = 0.02
 
 Reason = Literal["ik", "goal_contact", "waypoint", "no_path"]
 
@@ -57,13 +57,6 @@ class PlanFailure:
     bodies: Pairs = field(default_factory=list)
     """Pairs of bodies that collide."""
     checks: int = 0
-
-
-@dataclass(frozen=True)
-class _Limits:
-    joints: tuple[str, ...]
-    speed: np.ndarray
-    acceleration: np.ndarray
 
 
 def plan_motion(
@@ -145,7 +138,6 @@ def _search(
 ) -> Trajectory:
     """Return a collision-free trajectory. Raises ChecksSpentError."""
     arms = [arm.columns for arm in scene.arms.values()]
-    limits = _Limits(scene.joint_names, scene.speed * speed, scene.acceleration * speed)
     number = 0
     while True:
         step = STEPS_M[min(number, len(STEPS_M) - 1)]
@@ -153,29 +145,12 @@ def _search(
         fine = Space(arms, scene.sweep, scene.lower, scene.upper, collisions.free, STEPS_M[-1])
         path = connect(space, start, goals, samples_between(space, start, goals, scene.home, waypoints, rng))
         short = shorten(space, path, rng)
-        for candidate in (round_corners(short, collisions.free, round(CORNER_M / 2 / step)), short, path):
-            trajectory = timed(limits, candidate)
+        rounded = (round_corners(short, collisions.free, round(corner / step)) for corner in CORNERS_M)
+        for candidate in (*rounded, short, path):
+            trajectory = time_joint_path(scene.joint_names, candidate, scene.speed * speed, scene.acceleration * speed)
             if fine.all_free(fine.dense(trajectory.positions)):
                 return trajectory
         number += 1
-
-
-def timed(limits: _Limits, path: np.ndarray) -> Trajectory:
-    """Return the timing of a path within all limits: one quintic along it, stretched where corners need more time."""
-    trajectory = time_path(limits, path)
-    if len(trajectory.times) == 1:
-        return trajectory
-    times = np.arange(0.0, trajectory.duration, SAMPLE_S / 2)
-    speeds = np.array([trajectory.at(float(time))[1] for time in times])
-    accelerations = np.abs(np.diff(speeds, axis=0)) / (SAMPLE_S / 2)
-    stretch = max(
-        1.0,
-        float((np.abs(speeds) / limits.speed).max()),
-        float(np.sqrt((accelerations / limits.acceleration).max(initial=0.0))),
-    )
-    return Trajectory(
-        trajectory.joint_names, trajectory.times * stretch, trajectory.positions, trajectory.velocities / stretch
-    )
 
 
 def _joined(pieces: list[Trajectory]) -> Trajectory:

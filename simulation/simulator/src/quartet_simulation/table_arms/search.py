@@ -15,7 +15,7 @@ RANGE = 0.6
 """How far a tree grows towards a sample at once [m]."""
 ROOM = 1.0
 """Samples leave the box around start and goal by up to this much in every joint [rad, m]."""
-SHORTCUTS = 60
+SHORTCUTS = 120
 Free = Callable[[np.ndarray], bool]
 
 
