@@ -20,6 +20,8 @@ GRIP, CUP = "grip", "cup"
 CUP_LENGTH, CUP_RADIUS = 0.08, 0.02
 SUCTION_N = 25.0
 """Greatest pull of the cup [N]."""
+PULLS_FROM_M = 0.003
+"""Distance from which the cup pulls, which stands for the give of a real one [m]."""
 GRIP_N = 40.0
 """Greatest force with which the UR5's gripper closes [N]."""
 
@@ -81,6 +83,8 @@ def add_cup(spec: mujoco.MjSpec, flange: Any) -> Hand:
             friction=[1.2, 0.02, 0.001],
             priority=1,
             group=GROUP,
+            margin=PULLS_FROM_M if name == CUP else 0.0,
+            gap=PULLS_FROM_M if name == CUP else 0.0,
         )
     pull = spec.add_actuator(name=GRIP, target=CUP, trntype=mujoco.mjtTrn.mjTRN_BODY)
     pull.set_to_adhesion(gain=SUCTION_N)
