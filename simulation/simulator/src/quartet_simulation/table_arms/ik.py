@@ -1,4 +1,7 @@
-"""Inverse kinematics of one arm with its rail: damped least squares on MuJoCo's Jacobians, with seeded restarts."""
+"""Inverse kinematics of one arm with its rail: damped least squares on MuJoCo's Jacobians.
+
+The restarts are drawn from one seed, so that equal states and poses have equal solutions.
+"""
 
 from __future__ import annotations
 
@@ -34,15 +37,15 @@ class Kinematics:
         self._data.qpos[:] = scene.data.qpos
         self._jacobian = np.zeros((6, scene.model.nv))
 
-    def solutions(self, arm: Arm, pose: HandPose, near: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    def solutions(self, arm: Arm, pose: HandPose, near: np.ndarray) -> Iterator[np.ndarray]:
         """Yield different joint positions of an arm that bring its tip to a pose.
 
         Args:
             arm: the arm.
             pose: of its tip.
             near: where the search starts first (J,): the arm's present joints.
-            rng: source of the restarts.
         """
+        rng = np.random.default_rng(0)
         lower, upper = arm.lower + LIMIT_SLACK, arm.upper - LIMIT_SLACK
         home = self._scene.home[arm.columns].copy()
         rails = len(arm.joints) - len(arm.kind.joints)

@@ -78,7 +78,7 @@ def plan_motion(
         waypoints: goals on the way, which the search tries first; those that cannot be reached are left out.
         split: go from waypoint to waypoint, with a stop at each.
         allow: pairs of bodies that may touch; an arm's name stands for its hand.
-        seed: of all random choices.
+        seed: of the search's random choices.
         checks: most collision checks of the search.
         speed: share of the speed limits, in (0, 1].
 
@@ -93,11 +93,11 @@ def plan_motion(
     start = near = scene.joints
     stops: list[list[np.ndarray]] = []
     for waypoint in waypoints:
-        found = solve_goals(scene, waypoint, collisions, near, rng)
+        found = solve_goals(scene, waypoint, collisions, near)
         if found.ok:
             stops.append(found.choices[:1])
             near = found.choices[0]
-    found = solve_goals(scene, goals, collisions, near if split else start, rng)
+    found = solve_goals(scene, goals, collisions, near if split else start)
     if not found.ok:
         return _goal_failure(found.unsolved, found.contacts, collisions.checks)
     targets = [*stops, found.choices] if split else [found.choices]
@@ -144,6 +144,7 @@ def _search(
         space = Space(arms, scene.sweep, scene.lower, scene.upper, collisions.free, step)
         fine = Space(arms, scene.sweep, scene.lower, scene.upper, collisions.free, STEPS_M[-1])
         path = connect(space, start, goals, samples_between(space, start, goals, scene.home, waypoints, rng))
+        assert path is not None, "the samples do not end"
         short = shorten(space, path, rng)
         rounded = (round_corners(short, collisions.free, round(corner / step)) for corner in CORNERS_M)
         for candidate in (*rounded, short, path):

@@ -96,8 +96,10 @@ class _Tree:
         return found
 
 
-def connect(space: Space, start: np.ndarray, goals: Sequence[np.ndarray], samples: Iterable[np.ndarray]) -> np.ndarray:
-    """Return a path (N, J) from the start to one of the goals; `space.free` ends a search that takes too long."""
+def connect(
+    space: Space, start: np.ndarray, goals: Sequence[np.ndarray], samples: Iterable[np.ndarray]
+) -> np.ndarray | None:
+    """Return a path (N, J) from the start to one of the goals, or None when the samples end without one."""
     for goal in goals:
         line = space.line(start, goal)
         if space.all_free(line):
@@ -116,7 +118,7 @@ def connect(space: Space, start: np.ndarray, goals: Sequence[np.ndarray], sample
                     forwards, backwards = backwards, forwards
                 return np.array(forwards[0].path(forwards[1])[::-1] + backwards[0].path(backwards[1])[1:])
         growing = 1 - growing
-    raise AssertionError("samples do not end")
+    return None
 
 
 def _grow(space: Space, tree: _Tree, target: np.ndarray, most: float) -> int | None:
