@@ -11,7 +11,8 @@
     check = check_goals(scene, above)                   # which poses no joints reach, which bodies meet there
     plan = plan_motion(scene, above, seed=1)            # from the present state: JointPlan or PlanFailure
     done = execute(scene, plan)                         # physics; rewinds the scene where it cannot be executed
-    plan = plan_motion(scene, lower, allow=[("Alice", "cube")])
+    plan = plan_motion(scene, lower, allow=[("Alice", "cube")], straight=["Alice"])     # its tip on a line, no search
+    plan = plan_motion(scene, away, level=["Alice"])    # its hand does not lean, as with something on a dustpan
     ...
     scene.grasp("Alice")                                # {"Alice": "cube"}, or None when the hand holds nothing
     scene.holds("Alice"), scene.hand_pose("Alice"), scene.position("cube")
