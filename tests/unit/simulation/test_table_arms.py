@@ -356,7 +356,7 @@ def test_level_hand_does_not_spill_where_a_free_one_does() -> None:
     assert scene.carries("Alice") == ["cube"]
     leaning = {"Alice": scene.joints + np.array([0, 0, 0, 0, -0.9, 0, 0])}
     scene.restore(before)
-    assert isinstance(plan_motion(scene, leaning, level=["Alice"], checks=500), PlanFailure)
+    assert isinstance(plan_motion(scene, leaning, level=["Alice"], checks=5000), PlanFailure)
     go(scene, leaning)
     assert scene.carries("Alice") == []
 

@@ -23,9 +23,10 @@ A rail lets the foot slide along the world's x axis. A hand is `fingers` (two, b
 MuJoCo's adhesion), or a `BoltedTool`. The pose of a hand is that of its tip: between the ends of the fingers, the
 middle of the cup's face, or the tip of the tool; z points out of the hand, and fingers close along x.
 
-A name in `allow` is a body, or an arm, which stands for its hand. What a hand holds moves with it and is checked;
-held parts of mechanisms and ropes are left out, because they do not follow one hand rigidly. Equal seeds give equal
-plans: a search is limited by a number of collision checks, not by time.
+A name in `allow` is a body, or an arm, which stands for its hand; a tool pushes what it may touch. Everything that a
+hand holds, and that lies on it, moves with it and is checked; held parts of mechanisms and ropes are left out, because
+they do not follow one hand rigidly. Equal seeds give equal plans: a search is limited by a number of collision checks,
+not by time.
 """
 
 from quartet_simulation.table_arms.build import ArmAt, TableTop, build_table
