@@ -19,8 +19,10 @@ from quartet_simulation.table_arms import (
     Scene,
     Shape,
     Thing,
+    broom,
     build_table,
     check_goals,
+    dustpan,
     execute,
     plan_motion,
 )
@@ -284,24 +286,6 @@ def test_builder_callback_adds_mechanisms() -> None:
     assert any("door" in pair for pair in found.contacts)
 
 
-def dustpan() -> BoltedTool:
-    """Return a pan with a rim on three sides; the hand points down, and the pan is level below it."""
-
-    def plate(position: tuple[float, float, float], half: tuple[float, float, float]) -> Shape:
-        return Shape("box", half, position)
-
-    return BoltedTool(
-        (
-            plate((0, -0.09, 0.09), (0.012, 0.012, 0.09)),
-            plate((0, 0, 0.2), (0.125, 0.11, 0.003)),
-            plate((0, -0.11, 0.18), (0.125, 0.003, 0.02)),
-            plate((0.125, 0, 0.18), (0.003, 0.11, 0.02)),
-            plate((-0.125, 0, 0.18), (0.003, 0.11, 0.02)),
-        ),
-        (0, 0, 0.2),
-    )
-
-
 def tips(scene: Scene, plan: JointPlan, arm: str) -> tuple[np.ndarray, np.ndarray]:
     """Return positions (N, 3) of a tip along a plan, and how far the hand leans from pointing down (N,) [rad]."""
     data = mujoco.MjData(scene.model)
@@ -312,6 +296,32 @@ def tips(scene: Scene, plan: JointPlan, arm: str) -> tuple[np.ndarray, np.ndarra
         places.append(data.site_xpos[scene.arm(arm).tip].copy())
         leans.append(math.acos(min(1.0, -float(data.site_xmat[scene.arm(arm).tip][8]))))
     return np.array(places), np.array(leans)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("x", "yaw"), [(0.4, 0.3), (0.9, 2.0)])
+def test_swept_cube_stays_on_dustpan_on_its_way_to_the_bin(x: float, yaw: float) -> None:
+    cube = Thing("cube", (Shape("box", (0.025, 0.025, 0.025)),), (x, 0.5, 0.176), yaw, mass=0.125)
+    pan = ArmAt("Alice", "ur5", (-0.2, -0.2, 0.15), NEAR, RAIL, dustpan())
+    scene = build_table([pan, ArmAt("Bob", "panda", (0.6, 1.02, 0.1), FAR, RAIL, broom())], [cube])
+    scene.settle()
+    touching = [("Alice", "table"), ("Bob", "table"), ("Bob", "cube"), ("Alice", "cube"), ("Alice", "Bob")]
+
+    def straight(goals: dict[str, HandPose], speed: float = 0.5) -> None:
+        plan = plan_motion(scene, goals, straight=list(goals), allow=touching, speed=speed)
+        assert isinstance(plan, JointPlan), plan
+        assert execute(scene, plan).ok
+
+    go(scene, {"Alice": HandPose.down((x, 0.29, 0.25)), "Bob": HandPose.down((x, 0.62, 0.25))})
+    straight({"Alice": HandPose.down((x, 0.29, 0.151)), "Bob": HandPose.down((x, 0.62, 0.152))})
+    straight({"Bob": HandPose.down((x, 0.395, 0.158))}, speed=0.2)
+    straight({"Bob": HandPose.down((x, 0.62, 0.25))})
+    assert scene.carries("Alice") == ["cube"]
+    straight({"Alice": HandPose.down((x, 0.29, 0.3))})
+    plan = plan_motion(scene, {"Alice": HandPose.down((-0.5, 0.29, 0.5))}, level=["Alice"])
+    assert isinstance(plan, JointPlan)
+    assert execute(scene, plan).ok
+    assert scene.carries("Alice") == ["cube"]
 
 
 def test_straight_motion_keeps_tip_on_a_line_at_an_even_turn() -> None:
@@ -354,7 +364,7 @@ def test_level_hand_does_not_spill_where_a_free_one_does() -> None:
     assert tips(scene, plan, "Alice")[1].max() < 0.21
     assert execute(scene, plan).ok
     assert scene.carries("Alice") == ["cube"]
-    leaning = {"Alice": scene.joints + np.array([0, 0, 0, 0, -0.9, 0, 0])}
+    leaning = {"Alice": scene.joints + np.array([0, 0, 0, 0, 0.9, 0, 0])}
     scene.restore(before)
     assert isinstance(plan_motion(scene, leaning, level=["Alice"], checks=5000), PlanFailure)
     go(scene, leaning)

@@ -37,6 +37,7 @@ from quartet_simulation.table_arms.plan import JointPlan, PlanFailure, plan_moti
 from quartet_simulation.table_arms.poses import HandPose
 from quartet_simulation.table_arms.scene import Scene, State
 from quartet_simulation.table_arms.things import BoltedTool, Rope, Shape, Thing
+from quartet_simulation.table_arms.tools import broom, dustpan
 
 __all__ = [
     "KINDS",
@@ -55,8 +56,10 @@ __all__ = [
     "State",
     "TableTop",
     "Thing",
+    "broom",
     "build_table",
     "check_goals",
+    "dustpan",
     "execute",
     "plan_motion",
 ]
