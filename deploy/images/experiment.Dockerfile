@@ -9,7 +9,7 @@ ENV UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy UV_NO_CACHE=1 UV_COMPILE_BYTECOD
 WORKDIR /src
 COPY . .
 # Why Inspect has another `openai` than the lock file: scripts/inspect-env.
-RUN uv sync --frozen --quiet --no-dev --no-editable --package quartet-benchmarks --package quartet-cli --extra inspect \
+RUN uv sync --frozen --quiet --no-dev --no-editable --package quartet-research --package quartet-cli --extra inspect \
     && uv pip install --quiet --python /opt/quartet "$(sed -n "s/^OPENAI='\(.*\)'$/\1/p" scripts/inspect-env)"
 
 FROM python:${PYTHON}-slim

@@ -6,10 +6,10 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from quartet_benchmarks.harness.shards import read_shard
-from quartet_benchmarks.planners.options import read_experiment
 from quartet_cli.errors import UsageError
 from quartet_cli.main import app
+from quartet_research.harness.shards import read_shard
+from quartet_research.planners.options import read_experiment
 
 from .reach import Outside, Reach
 

@@ -10,7 +10,7 @@ def require_inspect(suite: str) -> None:
     _require(
         ("inspect_ai", "matplotlib"),
         f"which these options of {suite} need; run scripts/inspect-env and "
-        f"then .quartet/inspect/bin/quartet bench {suite} ..., or install quartet-benchmarks[inspect]",
+        f"then .quartet/inspect/bin/quartet bench {suite} ..., or install quartet-research[inspect]",
     )
 
 

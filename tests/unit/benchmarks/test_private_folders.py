@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from quartet_benchmarks.architectures.played import PlayedFile
-from quartet_benchmarks.malmm.kept import episodes_file
+from quartet_research.architectures.played import PlayedFile
+from quartet_research.malmm.kept import episodes_file
 
 MAKERS: dict[str, Callable[[Path], Any]] = {
     "architectures": lambda folder: PlayedFile(folder, {"model": "m"}, goes_on=False),

@@ -4,7 +4,7 @@ import pytest
 
 from quartet_benchmarks.command import bench
 from quartet_benchmarks.errors import OptionError
-from quartet_benchmarks.harness.prices import tokenizer
+from quartet_benchmarks.prices import tokenizer
 from quartet_benchmarks.tokens.count import IMAGE_TOKENS, PARTS, count_request
 from quartet_benchmarks.tokens.suite import MODEL, summary
 

@@ -18,7 +18,7 @@ DOCS = [*sorted(ROOT.glob("*.md")), *(file for name in FOLDERS for file in sorte
 PAGES = [file for file in DOCS if file.name != "CHANGELOG.md"]
 """What tells how it is now."""
 SOURCES = (
-    *("libs", "services", "mcp-servers", "simulation", "cli", "benchmarks"),
+    *("libs", "services", "mcp-servers", "simulation", "cli", "benchmarks", "research"),
     *("deploy", "scripts", "tests", "examples"),
 )
 QUARTET: Any = typer.main.get_command(app)

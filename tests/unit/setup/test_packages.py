@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 PYPROJECTS = sorted(
     path
-    for pattern in ("libs/*", "services/*", "mcp-servers/*", "simulation/*", "cli", "benchmarks")
+    for pattern in ("libs/*", "services/*", "mcp-servers/*", "simulation/*", "cli", "benchmarks", "research")
     for path in ROOT.glob(f"{pattern}/pyproject.toml")
 )
 PYDANTIC = {"pydantic", "pydantic_core"}

@@ -127,7 +127,7 @@ def test_a_missing_venv_module_is_told_with_its_package(machine: Path) -> None:
 def with_uv(machine: Path) -> Path:
     """A machine on which set-up works: its uv only notes how it was called, and fails while `broken` is there."""
     project = machine / "project"
-    for folder in ("libs/a", "services/a", "mcp-servers/a", "simulation/a", "cli", "benchmarks"):
+    for folder in ("libs/a", "services/a", "mcp-servers/a", "simulation/a", "cli", "benchmarks", "research"):
         (project / folder).mkdir(parents=True)
         (project / folder / "pyproject.toml").touch()
     (project / "pyproject.toml").touch()

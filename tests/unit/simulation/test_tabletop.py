@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from quartet_benchmarks.malmm.arm import TabletopArm
+from quartet_research.malmm.arm import TabletopArm
 from quartet_simulation.robot import panda
 from quartet_simulation.tabletop import (
     TABLE_Z,

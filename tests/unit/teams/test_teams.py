@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from quartet_grid_worlds import BoxNet1
+from quartet_research.planners.grid_worlds import BoxNet1
 from quartet_teams import (
     MOST_REPROMPTS,
     MOST_ROUNDS,

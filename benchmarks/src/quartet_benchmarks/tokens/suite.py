@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from quartet_benchmarks.errors import OptionError
-from quartet_benchmarks.harness.prices import counts_as, tokenizer
 from quartet_benchmarks.main_job import MAIN_JOB, run_main_job
+from quartet_benchmarks.prices import counts_as, tokenizer
 from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult
 from quartet_benchmarks.serving import served
 from quartet_benchmarks.tokens.count import IMAGE_TOKENS, PARTS, count_request, picture_bytes

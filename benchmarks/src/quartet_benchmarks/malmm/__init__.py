@@ -1,5 +1,0 @@
-"""The MALMM experiment: Planner, Coder and Supervisor let an arm do nine tasks at a table by programs of their own."""
-
-from quartet_benchmarks.malmm.suite import run
-
-__all__ = ["run"]

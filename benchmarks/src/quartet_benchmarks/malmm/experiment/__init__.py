@@ -1,1 +1,0 @@
-"""The MALMM experiment with language models, on Inspect."""

@@ -1,0 +1,1 @@
+"""Experiments of the literature with teams of language models, a folder per paper, on one harness."""

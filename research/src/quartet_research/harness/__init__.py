@@ -1,0 +1,1 @@
+"""Parts that the experiments share: worlds, models, budgets, runs on Inspect, and speakers by rules."""

@@ -1,0 +1,101 @@
+"""Trials of reference speakers in a file, a line for each, so that a run resumes and shards are merged."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from quartet_benchmarks.errors import OptionError
+from quartet_research.harness.experiment.trials import Trials
+from quartet_research.harness.study import (
+    Case,
+    Experiment,
+    Record,
+    Study,
+    cases_of,
+    load_study,
+    options_of,
+    speakers_of,
+)
+
+FILE = "trials.jsonl"
+"""The first line names study, options and shard. Each following line is a trial."""
+
+
+class KeptTrials:
+    """File of the trials of a shard.
+
+    Args:
+        folder: of the run; made if it is missing.
+        study: that is run.
+        experiment: that is run.
+        shard: number and count, such as `2/8`.
+
+    Raises:
+        OptionError: the folder cannot be written, or has another experiment.
+    """
+
+    def __init__(self, folder: Path, study: Study, experiment: Experiment, shard: str) -> None:
+        self._file = folder / FILE
+        self.records: dict[tuple[Any, ...], Record] = {}
+        header = {"study": study.name, "options": options_of(experiment), "shard": shard}
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            text = self._file.read_text() if self._file.exists() else ""
+            # A run that was killed may have left half a line.
+            text = text[: text.rfind("\n") + 1]
+            self._file.write_text(text or json.dumps(header) + "\n")
+        except OSError as error:
+            raise OptionError(
+                f"{self._file} cannot be written: {error.strerror}; give another folder with --out"
+            ) from error
+        if text:
+            if json.loads(text.partition("\n")[0]) != header:
+                raise OptionError(f"{self._file} has another experiment, which needs another --out")
+            self.records = {record.key: record for record in read_kept(self._file).records.values()}
+
+    def add(self, record: Record) -> None:
+        """Append a trial."""
+        line = {
+            "model": record.model,
+            "setting": dict(record.case.setting),
+            "instance": dict(record.case.instance),
+            "trial": asdict(record.trial),
+        }
+        with self._file.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+def read_kept(file: Path) -> Trials:
+    """Return the trials of a file. Raises OptionError if it is no file of trials."""
+    try:
+        first, *lines = file.read_text().splitlines()
+        header = json.loads(first)
+        study = load_study(header["study"])
+        experiment = study.read(header["options"])
+        records = [_record(study, json.loads(line)) for line in lines]
+        shard = str(header["shard"])
+        names = {(model, case.name) for _, cases in cases_of(experiment, shard) for case in cases
+                 for model in speakers_of(experiment)}  # fmt: skip
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise OptionError(f"{file} is no file of trials of this version ({error}); play that part again") from error
+    found = {(record.model, record.case.name): record for record in records}
+    return Trials(study.name, [options_of(experiment)], [shard], found, names)
+
+
+def _record(study: Study, line: Mapping[str, Any]) -> Record:
+    """Return the trial of a line. Raises KeyError, TypeError."""
+    tuples = {name: tuple(value) if isinstance(value, list) else value for name, value in line["trial"].items()}
+    return Record(line["model"], Case(line["setting"], line["instance"]), study.trial(**tuples))
+
+
+def read_all_kept(folders: Sequence[Path]) -> Trials:
+    """Return the trials of all files below the folders. Raises OptionError if a shard is there more than once."""
+    found, files = Trials(), sorted({file.resolve() for folder in folders for file in folder.rglob(FILE)})
+    for file in files:
+        found.add(read_kept(file))
+    if twice := sorted({shard for shard in found.shards if found.shards.count(shard) > 1}):
+        names = ", ".join(map(str, files))
+        raise OptionError(f"{names}: shard {', '.join(twice)} is there more than once; give the folder of one")
+    return found

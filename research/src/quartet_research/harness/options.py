@@ -1,0 +1,28 @@
+"""What the options of all experiments are checked for: names that there are not, models, and fault rates."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from quartet_benchmarks.prices import SPEAKERS
+from quartet_site import Fault
+
+
+def find_unknown(field: str, given: Sequence[str], valid: Collection[str]) -> Iterator[Fault]:
+    """Yield place (field, and position in it) and text of each given name that is not valid, or that none is given."""
+    if not given:
+        yield (field,), f"{field} is empty; name at least one or leave it out; valid: {', '.join(valid)}"
+    for at, one in enumerate(given):
+        if one not in valid:
+            yield (field, at), f"there is no {field} '{one}'; valid: {', '.join(valid)}"
+
+
+def find_wrong_models(models: Sequence[str], rates: Sequence[float]) -> Iterator[Fault]:
+    """Yield place and text of what is wrong with the models and the fault rates of the reference speakers."""
+    if not models:
+        yield ("model",), "model is empty; name at least one or leave it out"
+    if not rates:
+        yield ("p-fault",), "p-fault is empty; give at least one rate or leave it out"
+    for at, rate in enumerate(rates):
+        if not 0 <= rate <= 1:
+            yield ("p-fault", at), f"p-fault {rate}: a rate is from 0 to 1"
+    if any(rates) and SPEAKERS not in models:
+        yield ("p-fault",), f"p-fault is of the reference speakers; add the model {SPEAKERS} or leave it out"
