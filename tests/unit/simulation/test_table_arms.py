@@ -25,8 +25,11 @@ from quartet_simulation.table_arms import (
     dustpan,
     execute,
     plan_motion,
+    speed,
 )
+from quartet_simulation.table_arms.collisions import Collisions
 from quartet_simulation.table_arms.ik import Kinematics
+from quartet_simulation.table_arms.search import Space, samples_between
 from quartet_simulation.table_arms.timing import time_joint_path
 
 NEAR, FAR = math.pi / 2, -math.pi / 2
@@ -244,6 +247,29 @@ def test_split_plan_stops_at_every_waypoint() -> None:
     assert 0 < at < len(plan.trajectory.times) - 1
 
 
+def test_search_tries_waypoints_first_then_lines_of_single_arms() -> None:
+    scene, goals = crossing()
+    start, goal, way = scene.joints, check_goals(scene, goals).choices[0], scene.home + 0.1
+    arms = [arm.columns for arm in scene.arms.values()]
+    space = Space(arms, scene.sweep, scene.lower, scene.upper, Collisions(scene).free, 0.02)
+    samples = samples_between(space, start, [goal], scene.home, [way], {}, np.random.default_rng(0))
+    assert np.array_equal(next(samples), way)
+    drawn = np.array([next(samples) for _ in range(200)])
+    assert ((drawn >= scene.lower) & (drawn <= scene.upper)).all()
+    waits = [(np.abs(drawn[:, columns] - start[columns]).max(axis=1) < 1e-9) for columns in arms]
+    assert all(10 < wait.sum() < 60 for wait in waits)
+    assert (waits[0] & ~waits[1]).any()
+
+
+@pytest.mark.slow
+def test_speed_command_measures_both_planners() -> None:
+    rows = speed.measure(2, 2, seed=0)
+    assert [row["published_limits"] for row in rows] == [0, 1]
+    assert rows[0]["n"] == 2
+    assert rows[0]["failures"] == 0
+    assert 0 < rows[0]["cpu_s_p50"] <= rows[0]["cpu_s_p95"]
+
+
 def test_waypoint_that_collides_is_left_out() -> None:
     scene = build_table([ALICE])
     under = {"Alice": HandPose.down((-0.2, 0.5, 0.1))}
@@ -385,6 +411,21 @@ def test_level_hand_does_not_spill_where_a_free_one_does() -> None:
 def test_tables_that_cannot_be_are_refused(arms: list[ArmAt], text: str) -> None:
     with pytest.raises(TableError, match=text):
         build_table(arms)
+
+
+@pytest.mark.parametrize(
+    ("thing", "text"),
+    [
+        (Rope("Alice", (0, 0.5, 0.2)), "no arm has"),
+        (Thing("Alice/x", (), (0, 0, 0)), "letters"),
+        (Thing("cube", CUBE.shapes, (0, math.nan, 0)), "finite"),
+        (Thing("cube", (Shape("box", (0.1, -0.1, 0.1)),), (0, 0, 0)), "cannot be built"),
+        (Thing("cube", (Shape("cylinder", (0.1, 0.1, 0.1)),), (0, 0, 0), mass=1), "cannot be put"),
+    ],
+)
+def test_things_that_cannot_be_are_refused(thing: Thing | Rope, text: str) -> None:
+    with pytest.raises(TableError, match=text):
+        build_table([ALICE], [thing])
 
 
 def test_unknown_names_are_refused_with_valid_ones() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -70,9 +70,7 @@ def build_table(
         UnknownNameError: there is no such kind or hand.
     """
     _check(arms)
-    named = [thing.name for thing in things if isinstance(thing, Thing | Rope)]
-    if wrong := [name for name in named if not _NAME.fullmatch(name)]:
-        raise TableError(f"things {wrong} must have names of at most 32 letters, digits and underscores")
+    _check_things([thing for thing in things if isinstance(thing, Thing | Rope)], {arm.name for arm in arms})
     spec = new_scene("table")
     _add_room(spec, table)
     try:
@@ -110,6 +108,16 @@ def _check(arms: Sequence[ArmAt]) -> None:
             raise TableError(f"{arm.name}: foot {arm.foot}, yaw {arm.yaw} and rail {arm.rail} must be finite")
         if (arm.rail is not None and not arm.rail[0] <= 0 <= arm.rail[1]) or arm.rail == (0, 0):
             raise TableError(f"{arm.name}: rail {arm.rail} must be a range (low, high) that has 0 in it")
+
+
+def _check_things(things: Sequence[Thing | Rope], taken: Collection[str]) -> None:
+    for thing in things:
+        if not _NAME.fullmatch(thing.name) or thing.name in taken:
+            raise TableError(
+                f"thing {thing.name!r} must have a name of at most 32 letters, digits and underscores that no arm has"
+            )
+        if not all(map(math.isfinite, (*thing.position, thing.yaw))):
+            raise TableError(f"{thing.name}: position {thing.position} and yaw {thing.yaw} must be finite")
 
 
 def _add_arm(spec: mujoco.MjSpec, arm: ArmAt, bit: int, everything: int) -> Hand:
