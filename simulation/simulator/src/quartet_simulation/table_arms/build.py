@@ -59,11 +59,15 @@ ROCO_TABLE = TableTop()
 
 
 def build_table(
-    arms: Sequence[ArmAt], things: Sequence[Thing | Rope | Builder] = (), table: TableTop = ROCO_TABLE
+    arms: Sequence[ArmAt],
+    things: Sequence[Thing | Rope | Builder] = (),
+    table: TableTop = ROCO_TABLE,
+    margin: float = 0.0,
 ) -> Scene:
     """Return the scene with all arms at home and their hands open.
 
-    Arms touch things, the table and each other; the parts of one arm do not touch each other.
+    Arms touch things, the table and each other; the parts of one arm do not touch each other. With `margin`, parts of
+    different arms that are so near count as contacts [m].
 
     Raises:
         TableError: names, counts or rails that cannot be.
@@ -85,7 +89,7 @@ def build_table(
     for geom in spec.geoms:
         if geom.contype or geom.conaffinity:
             geom.contype, geom.conaffinity = 1, everything
-    hands = {arm.name: _add_arm(spec, arm, 2 << number, everything) for number, arm in enumerate(arms)}
+    hands = {arm.name: _add_arm(spec, arm, 2 << number, everything, margin) for number, arm in enumerate(arms)}
     try:
         model = spec.compile()
     except ValueError as error:
@@ -120,7 +124,7 @@ def _check_things(things: Sequence[Thing | Rope], taken: Collection[str]) -> Non
             raise TableError(f"{thing.name}: position {thing.position} and yaw {thing.yaw} must be finite")
 
 
-def _add_arm(spec: mujoco.MjSpec, arm: ArmAt, bit: int, everything: int) -> Hand:
+def _add_arm(spec: mujoco.MjSpec, arm: ArmAt, bit: int, everything: int, margin: float) -> Hand:
     """Attach an arm under its name as prefix; return its hand."""
     kind, one = KINDS[arm.kind], mujoco.MjSpec()
     one.compiler.degree = False
@@ -139,6 +143,7 @@ def _add_arm(spec: mujoco.MjSpec, arm: ArmAt, bit: int, everything: int) -> Hand
         hand = kind.add_fingers(one, flange) if arm.hand == "fingers" else add_cup(one, flange)
     flange.add_site(name="tip", pos=hand.tip, size=[0.004, 0, 0], group=5)
     for geom in one.geoms:
+        geom.margin += margin / 2  # those of both geoms add up
         if geom.contype or geom.conaffinity:
             geom.contype, geom.conaffinity = bit, everything & ~bit
     spec.attach(one, prefix=f"{arm.name}/", frame=spec.worldbody.add_frame(pos=arm.foot))
@@ -155,7 +160,7 @@ def _add_room(spec: mujoco.MjSpec, table: TableTop) -> None:
     )
     world.add_camera(name="front", pos=(x, y - 2.6, 2.1), xyaxes=(1, 0, 0, 0, 0.6, 0.8), fovy=50)
     world.add_camera(name="overhead", pos=(x, y, 3.6), quat=(1, 0, 0, 0), fovy=50)
-    floor = world.add_body(name="floor")
+    floor = world.add_body(name="floor", pos=(0, 0, min(0.0, table.centre[2] - table.size[2] / 2)))
     floor.add_geom(name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[4, 4, 0.1], rgba=(0.85, 0.86, 0.88, 1))
     for name, pos, half, rgba in (
         ("table", table.centre, [value / 2 for value in table.size], (0.74, 0.63, 0.50, 1)),
