@@ -325,6 +325,29 @@ def tips(scene: Scene, plan: JointPlan, arm: str) -> tuple[np.ndarray, np.ndarra
 
 
 @pytest.mark.slow
+def test_what_lies_on_a_tool_is_part_of_collision_check() -> None:
+    cube = Thing("cube", (Shape("box", (0.025, 0.025, 0.025)),), (0, 0.6, 0.18), mass=0.125)
+    shelf = Thing("shelf", (Shape("box", (0.05, 0.03, 0.005)),), (-0.5, 0.43, 0.451))
+    scene = build_table([ArmAt("Alice", "ur5", (-0.2, -0.2, 0.15), NEAR, RAIL, dustpan())], [cube, shelf])
+    under = {"Alice": HandPose.down((-0.5, 0.35, 0.4))}
+    go(scene, {"Alice": HandPose.down((0.6, 0.35, 0.26))})
+    assert check_goals(scene, under).ok
+    scene.place("cube", (0.6, 0.42, 0.29))
+    scene.settle()
+    assert check_goals(scene, under).contacts == [("cube", "shelf")]
+
+
+def test_tool_may_push_what_fingers_may_only_touch() -> None:
+    inside = HandPose.down((-0.4, 0.4, 0.155))
+    pushing = build_table([ArmAt("Alice", "ur5", (-0.4, -0.2, 0.15), NEAR, RAIL, broom())], [CUBE])
+    assert check_goals(pushing, {"Alice": inside}).contacts == [("Alice/tool", "cube")]
+    assert check_goals(pushing, {"Alice": inside}, [("Alice", "cube")]).ok
+    across = HandPose.down((-0.33, 0.4, 0.155))  # one finger in the middle of the cube
+    grasping = build_table([ALICE], [CUBE])
+    assert not check_goals(grasping, {"Alice": across}, [("Alice", "cube")]).ok
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("x", "yaw"), [(0.4, 0.3), (0.9, 2.0)])
 def test_swept_cube_stays_on_dustpan_on_its_way_to_the_bin(x: float, yaw: float) -> None:
     cube = Thing("cube", (Shape("box", (0.025, 0.025, 0.025)),), (x, 0.5, 0.176), yaw, mass=0.125)
