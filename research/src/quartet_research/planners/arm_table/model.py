@@ -8,8 +8,7 @@ import numpy as np
 
 from quartet_research.planners.arm_table.layout import Layout, Point
 from quartet_simulation.robot import dimensions as dim
-from quartet_simulation.robot.ur5 import add_arm, add_gripper
-from quartet_simulation.solver import new_scene
+from quartet_simulation.table_arms import ArmAt, Shape, TableTop, Thing, build_table
 
 COLOURS: dict[str, tuple[float, float, float, float]] = {
     "blue": (0.15, 0.30, 0.80, 1),
@@ -24,8 +23,7 @@ BOWL_WALL_HALF = 0.025
 BOWL_SIDES = 8
 MARGIN = 0.03
 """Distance below which two arms count as touching in the check before a step [m]."""
-ARM_GROUP = 2
-TABLE_HALF = (1.4, 0.9)
+TABLE = TableTop(size=(2.8, 1.8, 0.04), centre=(0.7, 0.5, -0.02), walls=None)
 
 
 def prefix_of(arm: str) -> str:
@@ -41,42 +39,17 @@ def compile_table(arms: int, bowls: tuple[tuple[str, Point], ...], margin: float
     of different arms that are so near count as contacts [m].
     """
     layout = Layout.of(arms)
-    spec = new_scene("arm_table")
-    spec.worldbody.add_light(pos=(0.7, 0.5, 4), dir=(0.1, 0.15, -1), type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
+    feet = [ArmAt(arm, "ur5", (x, y, 0.0), math.pi) for arm, (x, y) in layout.arms.items()]
+    boxes: list[Thing] = []
+    for colour, (x, y) in bowls:
+        cube = Shape("box", (BOX_HALF,) * 3, colour=COLOURS[colour])
+        boxes.append(Thing(f"box_{colour}", (cube,), (x, y, 1.0), mass=0.08))
+    builders = [functools.partial(_add_bowl, colour=colour, point=point) for colour, point in bowls]
+    return build_table(feet, [_add_camera, *boxes, *builders], TABLE, margin).model
+
+
+def _add_camera(spec: mujoco.MjSpec) -> None:
     spec.worldbody.add_camera(name="overview", pos=(0.7, -1.7, 1.9), xyaxes=(1, 0, 0, 0, 0.66, 0.75), fovy=52)
-    spec.worldbody.add_geom(
-        name="table",
-        type=mujoco.mjtGeom.mjGEOM_BOX,
-        pos=(0.7, 0.5, -0.02),
-        size=(*TABLE_HALF, 0.02),
-        rgba=(0.72, 0.60, 0.46, 1),
-    )
-    for number, (arm, (x, y)) in enumerate(layout.arms.items()):
-        one = mujoco.MjSpec()
-        one.compiler.degree = False
-        foot = one.worldbody.add_body(name="foot")
-        add_gripper(one, add_arm(one, foot, (0, 0, 0), math.pi))
-        for geom in one.geoms:
-            geom.margin = margin / 2  # those of both geoms add up
-            geom.contype, geom.conaffinity = 2 << number, 1 | sum(2 << n for n in range(arms) if n != number)
-        spec.attach(one, prefix=prefix_of(arm), frame=spec.worldbody.add_frame(pos=(x, y, 0)))
-    for colour, point in bowls:
-        _add_bowl(spec, colour, point)
-        box = spec.worldbody.add_body(name=f"box_{colour}", pos=(point[0], point[1], 1.0))
-        box.add_freejoint(name=f"box_{colour}")
-        geom = box.add_geom(
-            name=f"box_{colour}",
-            type=mujoco.mjtGeom.mjGEOM_BOX,
-            size=[BOX_HALF] * 3,
-            rgba=COLOURS[colour],
-            mass=0.08,
-            condim=4,
-        )
-        geom.friction = [0.8, 0.005, 0.0001]
-    for geom in spec.geoms:
-        if geom.group != ARM_GROUP:
-            geom.contype, geom.conaffinity = 1, 1 | sum(2 << n for n in range(arms))
-    return spec.compile()
 
 
 def _add_bowl(spec: mujoco.MjSpec, colour: str, point: Point) -> None:
