@@ -14,7 +14,7 @@ class WallTime:
         self._offset_s: float | None = None
 
     def __call__(self, operation: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the changed operation, None for /clock and for what comes before it."""
+        """Return the changed operation, None for /clock; what comes before the first /clock stays as it is."""
         if operation.get("topic") == "/clock":
             offset_s = time.time() - _seconds(operation["msg"]["clock"])
             if self._offset_s is None or abs(offset_s - self._offset_s) > DRIFT_S:

@@ -87,7 +87,7 @@ class Robot(Node):
         driver = QoSProfile(depth=10)
         if name.endswith(("state", "status")):
             driver.durability = DurabilityPolicy.TRANSIENT_LOCAL
-        elif "_camera" in name or name == "/scan":
+        elif name.endswith("/compressed") or name == "/scan":
             driver.reliability = ReliabilityPolicy.BEST_EFFORT
         return self.create_publisher(interface(kind), name, driver)
 

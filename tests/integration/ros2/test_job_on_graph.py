@@ -9,6 +9,7 @@ import random
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import pytest
 from quartet_benchmarks.chaos.tcp_proxy import TcpProxy
 from quartet_cli.commands.up import SENTENCE
 from quartet_contracts import State, TaskSubmission
+from quartet_contracts.journal import ToolReturned
 from quartet_deployment import SERVERS, Stack, StackOptions
 from quartet_site import RobotFile, load_robot
 from support.frame_relay import without_effort
@@ -88,9 +90,7 @@ def deployment(
             realtime=True,
             env={"QUARTET_BRIDGE_URL": f"ws://{proxy.address}"},
         )
-        merging = subprocess.Popen(
-            [interfaces_python, "-m", "quartet_bringup.static_transforms"], env=ros_environment
-        )
+        merging = subprocess.Popen([interfaces_python, "-m", "quartet_bringup.static_transforms"], env=ros_environment)
         with Stack(options) as stack:
             names = graph_names(robot_file, topics_of(robot_file))
             graph = GraphRelay(
@@ -121,7 +121,10 @@ def test_main_job(deployment: Deployment, number: int) -> None:
     restart.start()
     with deployment.stack.api() as api:
         task_id = api.submit(TaskSubmission(sentence=SENTENCE, timeout_s=LIMIT_S)).task.task_id
+        errors = Counter[str]()
         for event in api.events(task_id):
+            if isinstance(event.event, ToolReturned) and not event.event.ok:
+                errors[str(event.event.error_code)] += 1
             if os.environ.get("QUARTET_GRAPH_EVENTS"):
                 print(f"{time.monotonic() - began:6.1f} {str(event.event.model_dump(mode='json'))[:600]}")
         took = time.monotonic() - began
@@ -132,7 +135,8 @@ def test_main_job(deployment: Deployment, number: int) -> None:
     summary = status.report.summary if status.report else ""
     print(
         f"\njob {number}: {'delivered' if delivered else 'NOT delivered'}, {status.state} after {took:.0f} s, bridge "
-        f"restarted at {after:.0f} s, load {os.getloadavg()[0]:.1f}; {summary}"
+        f"restarted at {after:.0f} s, load {os.getloadavg()[0]:.1f}, errors on the way {dict(errors)}; {summary}",
+        flush=True,
     )
     assert took > after, "the bridge restarted after the job"
     assert (status.state, delivered) == (State.SUCCEEDED, True), summary
