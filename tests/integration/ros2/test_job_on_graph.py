@@ -6,6 +6,7 @@ rosbridge_websocket and rosapi at the port in its first argument; without it the
 
 import os
 import random
+import shutil
 import subprocess
 import threading
 import time
@@ -29,6 +30,8 @@ from support.wall_time import WallTime
 
 HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
 DELAY_S, LOSS = 0.1, 0.01
+HEARTBEAT_TIMEOUT_S = 1.0
+"""Of the guard: a packet that is sent again is late by up to 0.4 s, and the heartbeats behind it too."""
 OUTAGE_S = 3.0
 RESTARTS_S = 10.0, 60.0
 """When the bridge restarts, after the job's begin."""
@@ -80,15 +83,21 @@ class Deployment:
 def deployment(
     interfaces_python: Path, ros_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Deployment]:
-    robot_file = load_robot(HOME / "robot.yaml")
+    site = tmp_path_factory.mktemp("site") / "home"
+    shutil.copytree(HOME, site)
+    with (site / "robot.yaml").open("a") as file:
+        file.write(f"heartbeat: {{guard_timeout_s: {HEARTBEAT_TIMEOUT_S}}}\n")
+    robot_file = load_robot(site / "robot.yaml")
     with TcpProxy("the bridge", delay_s=DELAY_S, loss=LOSS) as proxy:
         options = StackOptions(
             state_dir=tmp_path_factory.mktemp("stack"),
             use_dotenv=False,
             start_timeout_s=250.0,
             world="home",
+            site_dir=site,
             realtime=True,
             env={"QUARTET_BRIDGE_URL": f"ws://{proxy.address}"},
+            env_of={"simulation": {"QUARTET_SIMULATION_HEARTBEAT_TIMEOUT": str(HEARTBEAT_TIMEOUT_S)}},
         )
         merging = subprocess.Popen([interfaces_python, "-m", "quartet_bringup.static_transforms"], env=ros_environment)
         with Stack(options) as stack:
