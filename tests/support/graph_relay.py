@@ -61,7 +61,7 @@ class Rosbridge:
 class GraphRelay:
     """A running graph between clients at `url` and the simulation at `simulation_url`.
 
-    `changes`: what is done with each operation of the simulation. `rosbridge`: program that starts rosbridge in place of
+    `changes`: applied to each operation of the simulation. `rosbridge`: program that starts rosbridge in place of
     bridge_on_graph.py, at the port in its argument.
     """
 

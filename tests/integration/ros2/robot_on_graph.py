@@ -1,10 +1,11 @@
 """The simulated robot on a real ROS graph, and, if asked for, a bridge to it that speaks rosbridge's operations.
 
 Runs in the environment of scripts/ros-env with the interfaces of build_interfaces.py. Node `robot` offers actions,
-services and topics with their message classes and the QoS of drivers, and passes each on to the simulation. Each message
-of the simulation's /tf_static has a node of its own. Operations come and go as JSON lines: {"at": "bridge"} for a client
-of the bridge, {"at": "robot"} for the simulation, {"at": "order"} from the test. Started as: robot_on_graph.py NAMES,
-with the actions and services (type by name) and topics of the robot as JSON.
+services and topics with their message classes and the QoS of drivers, and passes each on to the simulation. Each
+message of the simulation's /tf_static has its own node. Operations come and go as JSON lines: {"at": "bridge"} for a
+client of the bridge, {"at": "robot"} for the simulation, {"at": "order"} from the test. Started as:
+robot_on_graph.py NAMES, with the actions and services (type by name) and topics of the robot as JSON, and whether it
+has a `bridge`.
 """
 
 import contextlib

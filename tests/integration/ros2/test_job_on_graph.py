@@ -1,7 +1,8 @@
 """The main job on a real ROS graph in wall time, over a slow link that loses packets and a bridge that restarts.
 
-QUARTET_GRAPH_JOBS=10 repeats the job; with -s each job says how it ended. QUARTET_ROSBRIDGE names a program that starts
-rosbridge_websocket and rosapi at the port in its first argument; without it the bridge is the one of bridge_on_graph.py.
+QUARTET_GRAPH_JOBS=10 repeats the job; with -s each job says how it ended. QUARTET_GRAPH_EVENTS=1 shows its events.
+QUARTET_ROSBRIDGE names a program that starts rosbridge_websocket and rosapi at the port in its first argument; without
+it the bridge is that of bridge_on_graph.py.
 """
 
 import os
