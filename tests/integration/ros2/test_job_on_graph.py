@@ -5,6 +5,7 @@ QUARTET_ROSBRIDGE names a program that starts rosbridge_websocket and rosapi at 
 it the bridge is that of bridge_on_graph.py.
 """
 
+import itertools
 import os
 import random
 import shutil
@@ -36,7 +37,7 @@ HEARTBEAT_TIMEOUT_S = 1.0
 OUTAGE_S = 3.0
 RESTARTS_S = 10.0, 60.0
 """When the bridge restarts, after the job's begin."""
-LIMIT_S = 400.0
+LIMIT_S = 600.0
 JOBS = int(os.environ.get("QUARTET_GRAPH_JOBS", "1"))
 CAN, TABLE = "red coke can", "wooden coffee table"
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1500)]
@@ -69,8 +70,16 @@ class Deployment:
     def truth(self) -> dict[str, Any]:
         return httpx.get(f"{self.stack.scoring_url}/truth", timeout=60).raise_for_status().json()
 
-    def reset(self, seed: int) -> None:
-        httpx.post(f"{self.stack.scoring_url}/reset", json={"seed": seed}, timeout=60).raise_for_status()
+    def begin(self, number: int) -> int:
+        """Begin an episode with the can in the kitchen, as the sentence says; return its seed."""
+        found = -1
+        for seed in itertools.count():
+            body = {"seed": seed}
+            httpx.post(f"{self.stack.scoring_url}/reset", json=body, timeout=60).raise_for_status()
+            found += self.truth()["objects"][CAN]["area"] == "kitchen"
+            if found == number:
+                return seed
+        raise AssertionError("no seed is left")
 
     def wait_for_robot(self) -> None:
         end = time.monotonic() + 120
@@ -122,9 +131,8 @@ def deployment(
 
 @pytest.mark.parametrize("number", range(JOBS))
 def test_main_job(deployment: Deployment, number: int) -> None:
-    deployment.reset(number)
+    seed = deployment.begin(number)
     deployment.wait_for_robot()
-    assert deployment.truth()["objects"][CAN]["on"] != TABLE
     after = random.Random(number).uniform(*RESTARTS_S)
     restart = threading.Timer(after, deployment.graph.restart_bridge, [OUTAGE_S])
     began = time.monotonic()
@@ -144,7 +152,7 @@ def test_main_job(deployment: Deployment, number: int) -> None:
     delivered = can["on"] == TABLE and not can["held"]
     summary = status.report.summary if status.report else ""
     print(
-        f"\njob {number}: {'delivered' if delivered else 'NOT delivered'}, {status.state} after {took:.0f} s, bridge "
+        f"\njob {number} (seed {seed}): {'delivered' if delivered else 'NOT delivered'}, {status.state} after {took:.0f} s, bridge "
         f"restarted at {after:.0f} s, load {os.getloadavg()[0]:.1f}, errors on the way {dict(errors)}; {summary}",
         flush=True,
     )
