@@ -151,9 +151,10 @@ def test_main_job(deployment: Deployment, number: int) -> None:
     can = deployment.truth()["objects"][CAN]
     delivered = can["on"] == TABLE and not can["held"]
     summary = status.report.summary if status.report else ""
+    how = "delivered" if delivered else "NOT delivered"
     print(
-        f"\njob {number} (seed {seed}): {'delivered' if delivered else 'NOT delivered'}, {status.state} after {took:.0f} s, bridge "
-        f"restarted at {after:.0f} s, load {os.getloadavg()[0]:.1f}, errors on the way {dict(errors)}; {summary}",
+        f"\njob {number} (seed {seed}): {how}, {status.state} after {took:.0f} s, bridge restarted at {after:.0f} s, "
+        f"load {os.getloadavg()[0]:.1f}, errors on the way {dict(errors)}; {summary}",
         flush=True,
     )
     assert took > after, "the bridge restarted after the job"
