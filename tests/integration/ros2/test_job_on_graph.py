@@ -14,6 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -109,8 +110,10 @@ def deployment(
             env={"QUARTET_BRIDGE_URL": f"ws://{proxy.address}"},
             env_of={"simulation": {"QUARTET_SIMULATION_HEARTBEAT_TIMEOUT": str(HEARTBEAT_TIMEOUT_S)}},
         )
-        merging = subprocess.Popen([interfaces_python, "-m", "quartet_bringup.static_transforms"], env=ros_environment)
-        with Stack(options) as stack:
+        command = [interfaces_python, "-m", "quartet_bringup.static_transforms"]
+        with subprocess.Popen(command, env=ros_environment) as merging, ExitStack() as cleanup:
+            cleanup.callback(merging.kill)
+            stack = cleanup.enter_context(Stack(options))
             names = graph_names(robot_file, topics_of(robot_file))
             graph = GraphRelay(
                 interfaces_python,
@@ -120,13 +123,11 @@ def deployment(
                 changes=(WallTime(), without_effort),
                 rosbridge=os.environ.get("QUARTET_ROSBRIDGE"),
             )
+            cleanup.callback(graph.close)
             proxy.forward_to(graph.port)
             deployed = Deployment(stack, proxy, graph)
             deployed.wait_for_robot()
             yield deployed
-            graph.close()
-        merging.kill()
-        merging.wait()
 
 
 @pytest.mark.parametrize("number", range(JOBS))
