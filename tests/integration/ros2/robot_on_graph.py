@@ -1,38 +1,37 @@
-"""The simulated robot on a real ROS graph, and a bridge to it that speaks rosbridge's operations.
+"""The simulated robot on a real ROS graph, and, if asked for, a bridge to it that speaks rosbridge's operations.
 
 Runs in the environment of scripts/ros-env with the interfaces of build_interfaces.py. Node `robot` offers actions,
-services and topics with their message classes and the QoS of drivers, and passes each on to the simulation. Node
-`rosbridge_websocket` is their client, as rosbridge is. Operations come and go as JSON lines: {"at": "bridge"} for the
-client, {"at": "robot"} for the simulation, {"at": "order"} from the test. Started as: robot_on_graph.py NAMES, with
-the actions and services (type by name) and topics of the robot as JSON.
+services and topics with their message classes and the QoS of drivers, and passes each on to the simulation. Each
+message of the simulation's /tf_static has its own node. Operations come and go as JSON lines: {"at": "bridge"} for a
+client of the bridge, {"at": "robot"} for the simulation, {"at": "order"} from the test. Started as:
+robot_on_graph.py NAMES, with the actions and services (type by name) and topics of the robot as JSON, and whether it
+has a `bridge`.
 """
 
-import base64
 import contextlib
-import importlib
 import itertools
 import json
-import math
 import queue
 import sys
 import threading
-from array import array
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import rclpy
+from action_msgs.srv import CancelGoal
+from bridge_on_graph import Bridge
+from graph_messages import Values, as_message, as_values, interface, say
 from rclpy._rclpy_pybind11 import InvalidHandle
-from rclpy.action import ActionClient, ActionServer, CancelResponse
+from rclpy.action import ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-Values = dict[str, Any]
 SUCCEEDED, CANCELED = 4, 5
 PATIENCE_S = 120.0
+<<<<<<< HEAD
 _writing = threading.Lock()
 
 
@@ -204,6 +203,12 @@ class Bridge(Node):
 
     def cancel_action_goal(self, operation: Values) -> None:
         self.goals[operation["id"]].cancel_goal_async()
+=======
+STATIC = "/tf_static"
+LOOK_EVERY_S = 0.1
+"""How often subscribers of a topic are looked for: what nobody reads is not asked of the simulation."""
+PICTURE_EVERY_MS = 200
+>>>>>>> graph
 
 
 class Robot(Node):
@@ -217,7 +222,14 @@ class Robot(Node):
         self.servers = {name: self.serve_action(name, kind) for name, kind in names["actions"].items()}
         for name, kind in names["services"].items():
             self.serve(name, interface(kind))
-        self.topics = {name: self.offer(name, kind) for name, kind in names["topics"].items()}
+        self.kinds = {name: interface(kind) for name, kind in names["topics"].items()}
+        self.topics = {name: self.offer(name, kind) for name, kind in names["topics"].items() if name != STATIC}
+        self.broadcasters: dict[str, Any] = {}
+        self.wanted = dict.fromkeys(self.topics, False)
+        if STATIC in self.kinds:
+            say("robot", {"op": "subscribe", "topic": STATIC, "type": names["topics"][STATIC], "id": STATIC})
+        self.types = names["topics"]
+        self.create_timer(LOOK_EVERY_S, self.look, callback_group=self.group)
         for name, kind in names["heard"].items():
             say("robot", {"op": "advertise", "topic": name, "type": kind})
             self.create_subscription(interface(kind), name, lambda message, name=name: self.forward(name, message), 10)
@@ -237,8 +249,9 @@ class Robot(Node):
     def take(self, operation: Values) -> None:
         """What comes from the simulation."""
         if operation["op"] == "publish":
-            publisher = self.topics[operation["topic"]]
-            publisher.publish(as_message(publisher.msg_type, operation["msg"]))
+            topic, message = operation["topic"], operation["msg"]
+            publisher = self.broadcaster(message) if topic == STATIC else self.topics[topic]
+            publisher.publish(as_message(self.kinds[topic], message))
         elif (answers := self.answers.get(operation.get("id", ""))) is not None:
             answers.put(operation)
 
@@ -246,15 +259,36 @@ class Robot(Node):
         say("robot", {"op": "publish", "topic": topic, "msg": as_values(message)})
 
     def offer(self, name: str, kind: str) -> Any:
-        latched = name.endswith(("tf_static", "state", "status"))
         driver = QoSProfile(depth=10)
-        if latched:
+        if name.endswith(("state", "status")):
             driver.durability = DurabilityPolicy.TRANSIENT_LOCAL
-        elif name.startswith(("/front_camera", "/scan")):
+        elif name.endswith("/compressed") or name == "/scan":
             driver.reliability = ReliabilityPolicy.BEST_EFFORT
-        rate = 200 if name.startswith("/front_camera") else 0
-        say("robot", {"op": "subscribe", "topic": name, "type": kind, "id": name, "throttle_rate": rate})
         return self.create_publisher(interface(kind), name, driver)
+
+    def broadcaster(self, message: Values) -> Any:
+        """The publisher of a message of static transforms: a latched one in a node of its own."""
+        first = message["transforms"][0]["child_frame_id"]
+        if first not in self.broadcasters:
+            node = rclpy.create_node(f"static_transform_publisher_{len(self.broadcasters)}")
+            latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+            self.broadcasters[first] = node.create_publisher(self.kinds[STATIC], STATIC, latched)
+        return self.broadcasters[first]
+
+    def look(self) -> None:
+        """Ask the simulation for the topics that somebody reads now, and for each latched one."""
+        for name, publisher in self.topics.items():
+            latched = publisher.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
+            wanted = latched or publisher.get_subscription_count() > 0
+            if wanted == self.wanted[name]:
+                continue
+            self.wanted[name] = wanted
+            rate = PICTURE_EVERY_MS if "_camera" in name else 0
+            operation = {"topic": name, "id": name}
+            if wanted:
+                say("robot", {"op": "subscribe", "type": self.types[name], "throttle_rate": rate, **operation})
+            else:
+                say("robot", {"op": "unsubscribe", **operation})
 
     def serve(self, name: str, kind: Any) -> None:
         def handle(request: Any, _: Any) -> Any:
@@ -265,6 +299,7 @@ class Robot(Node):
 
     def serve_action(self, name: str, kind_name: str) -> ActionServer:
         kind = interface(kind_name)
+        cancels = self.create_client(CancelGoal, f"{name}/_action/cancel_goal", callback_group=self.group)
 
         def execute(handle: ServerGoalHandle) -> Any:
             goal = {"action": name, "action_type": kind_name, "args": as_values(handle.request), "feedback": True}
@@ -274,7 +309,8 @@ class Robot(Node):
             )
             if end["status"] == SUCCEEDED:
                 handle.succeed()
-            elif end["status"] == CANCELED and handle.is_cancel_requested:
+            elif end["status"] == CANCELED:
+                self.cancel(cancels, handle)
                 handle.canceled()
             else:
                 handle.abort()
@@ -286,6 +322,13 @@ class Robot(Node):
 
         return ActionServer(self, kind, name, execute, cancel_callback=cancel, callback_group=self.group)
 
+    def cancel(self, cancels: Any, handle: ServerGoalHandle) -> None:
+        """Ask for the cancel of a goal that the simulation's guard has ended, as a guard on this graph would."""
+        request = CancelGoal.Request()
+        request.goal_info.goal_id = handle.goal_id
+        while not handle.is_cancel_requested:
+            cancels.call(request)
+
     def order(self, order: Values) -> None:
         match order:
             case {"do": "remove", "action": name}:
@@ -293,9 +336,6 @@ class Robot(Node):
             case {"do": "restore", "action": name, "type": kind}:
                 self.servers[name] = self.serve_action(name, kind)
         say("order", {"done": order["do"]})
-
-
-_making = threading.Lock()
 
 
 def spin(executor: MultiThreadedExecutor) -> None:
@@ -309,16 +349,18 @@ def main() -> None:
     rclpy.init()
     names = json.loads(sys.argv[1])
     robot = Robot(names)
-    bridge = Bridge(robot)
+    bridge = Bridge(robot.ask) if names["bridge"] else None
     executor = MultiThreadedExecutor(num_threads=16)
-    for node in (robot, bridge):
+    for node in (robot, *([bridge.node] if bridge else [])):
         executor.add_node(node)
     threading.Thread(target=spin, args=(executor,), daemon=True).start()
     wanted = names["services"].keys()
-    while not wanted <= dict(bridge.get_service_names_and_types()).keys():
+    while not wanted <= dict(robot.get_service_names_and_types()).keys():
         pass
     say("order", {"done": "started"})
-    takers = {"robot": robot.take, "bridge": bridge.do, "order": robot.order}
+    takers = {"robot": robot.take, "order": robot.order}
+    if bridge:
+        takers["bridge"] = bridge.take
     for line in sys.stdin:
         operation = json.loads(line)
         takers[operation.pop("at")](operation)

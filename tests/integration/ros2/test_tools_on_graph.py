@@ -16,7 +16,7 @@ import quartet_nav2
 import quartet_ros
 from quartet_robot_link import ActionServerLostError, Robot
 from quartet_site import RobotFile
-from support.graph_relay import GraphRelay
+from support.graph_relay import GraphRelay, graph_names
 
 CAMERA = "/front_camera/color/image_raw/compressed"
 TOPICS = {
@@ -39,17 +39,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(1000)]
 def graph(
     interfaces_python: Path, ros_environment: dict[str, str], robot_file: RobotFile, studio_process: Any
 ) -> Iterator[Any]:
-    services, actions = robot_file.services, robot_file.actions
-    names = {
-        "actions": {name: actions.TYPES[field] for field, name in actions.model_dump().items()},
-        "services": {
-            name: services.TYPES[field]
-            for field, name in services.model_dump().items()
-            if not field.startswith("guard_")
-        },
-        "topics": TOPICS,
-        "heard": {robot_file.topics.guard_heartbeat: "std_msgs/msg/Header"},
-    }
+    names = graph_names(robot_file, TOPICS)
     relay = GraphRelay(interfaces_python, ros_environment, studio_process.url, names)
     yield relay
     relay.close()

@@ -4,13 +4,14 @@ import contextlib
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import psutil
 import pytest
 
-from quartet_benchmarks.chaos.tcp_proxy import TcpProxy
+from quartet_benchmarks.chaos.tcp_proxy import RESENT_S, TcpProxy
 from quartet_deployment import free_ports, hold_ports
 
 ECHO = """
@@ -119,3 +120,36 @@ def test_a_listener_does_not_learn_that_a_client_of_a_silence_has_gone() -> None
                 connection.setblocking(False)
                 with pytest.raises(BlockingIOError):
                     connection.recv(64)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("loss", "one_way_s"), [(0.0, 0.1), (1.0, 0.1 + RESENT_S[0])])
+async def test_a_slow_link_delays_both_directions_and_keeps_the_order(
+    until: Callable[..., Awaitable[Any]], loss: float, one_way_s: float
+) -> None:
+    (port,) = free_ports(1)
+    with hold_ports([port]), TcpProxy("echo", delay_s=0.1, loss=loss) as proxy, _listening(port):
+        proxy.forward_to(port)
+        await until(lambda: _answers(f"127.0.0.1:{port}"))
+        await until(lambda: _answers(proxy.address))
+        with _connection(proxy.address) as lines:
+            began = time.monotonic()
+            for number in range(20):
+                lines.write(b"%d\n" % number)
+                lines.flush()
+            assert [int(lines.readline()) for _ in range(20)] == list(range(20))
+            assert time.monotonic() - began >= 2 * one_way_s
+
+
+@pytest.mark.timeout(60)
+def test_a_slow_link_delivers_what_was_sent_before_the_end() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, TcpProxy("listener", delay_s=0.2) as proxy:
+        proxy.forward_to(listener.getsockname()[1])
+        host, _, port = proxy.address.partition(":")
+        with socket.create_connection((host, int(port))) as client:
+            client.sendall(b"last words")
+            client.shutdown(socket.SHUT_WR)
+            accepted, _ = listener.accept()
+            with accepted:
+                accepted.settimeout(30)
+                assert accepted.recv(64) == b"last words"

@@ -1,5 +1,6 @@
 """What the guard says is believed only when it can be read."""
 
+import time
 from typing import Any
 
 import pytest
@@ -57,3 +58,17 @@ async def test_the_guard_stops_and_releases(guard):
     assert (guard.latched, len(guard.reason)) == (True, MAX_REASON)
     guard.link.says(state("false"))
     assert guard.latched is False
+
+
+async def test_a_lapse_is_remembered_when_the_guard_runs_again(guard):
+    before = time.monotonic()
+    assert guard.lapse_since(before) is None
+    guard.link.says(state("false", "heartbeat lapsed: moveit:1"))
+    guard.link.says(state("false", "running"))
+    assert guard.lapse_since(before) == "heartbeat lapsed: moveit:1"
+    assert guard.lapse_since(time.monotonic() + 1.0) is None, "of an earlier motion"
+
+
+async def test_a_lapse_that_holds_the_robot_counts_for_every_motion(guard):
+    guard.link.says(state("false", "heartbeat lapsed: moveit:1"))
+    assert guard.lapse_since(time.monotonic() + 1.0) == "heartbeat lapsed: moveit:1"

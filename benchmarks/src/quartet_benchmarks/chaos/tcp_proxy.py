@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import random
 import threading
+import time
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
@@ -14,6 +16,10 @@ WAIT_S = 30.0
 LOOK_EVERY_S = 0.05
 """How often a listener that is gone is looked for [s]."""
 LINE = 64 * 1024
+MOST_CHUNKS = 1000
+"""Chunks of a connection that may be on the way."""
+RESENT_S = 0.2, 0.4
+"""Time after which a lost segment is there: Linux waits at least 200 ms before it sends it again."""
 
 
 class TcpProxy:
@@ -21,11 +27,13 @@ class TcpProxy:
 
     While the listener is gone, connections are refused here, too: clients are to see what they would see without it.
 
-    `name`: of the thread and in errors.
+    `name`: of the thread and in errors. `delay_s`: how much later each chunk arrives, in both directions. `loss`: share
+    of the chunks that arrive another RESENT_S later, as all behind them do, because TCP has to send them again.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, delay_s: float = 0.0, loss: float = 0.0, seed: int = 0) -> None:
         self._name = name
+        self._delay_s, self._loss, self._chance = delay_s, loss, random.Random(seed)
         self._generation = 0
         self._target = ("", 0)
         self._port = 0
@@ -162,7 +170,29 @@ class TcpProxy:
         await self._pass_on(reader, writer, generation)
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, generation: int) -> None:
-        while data := await reader.read(LINE):
+        on_the_way = asyncio.Queue[tuple[float, bytes]](MOST_CHUNKS)
+        arriving = asyncio.create_task(self._arrive(on_the_way, writer, generation))
+        due = 0.0
+        try:
+            while (data := await reader.read(LINE)) and not arriving.done():
+                due = max(due, time.monotonic() + self._delay_s)
+                if self._chance.random() < self._loss:
+                    due += self._chance.uniform(*RESENT_S)
+                await on_the_way.put((due, data))
+            await on_the_way.put((due, b""))
+            await arriving
+        finally:
+            arriving.cancel()
+            await asyncio.gather(arriving, return_exceptions=True)
+
+    async def _arrive(
+        self, on_the_way: asyncio.Queue[tuple[float, bytes]], writer: asyncio.StreamWriter, generation: int
+    ) -> None:
+        """Write what is on the way when it is due, up to the end."""
+        while (chunk := await on_the_way.get())[1]:
+            due, data = chunk
+            if (left := due - time.monotonic()) > 0:
+                await asyncio.sleep(left)
             if not self._cut(generation):
                 writer.write(data)
                 await writer.drain()

@@ -3,18 +3,21 @@
 import asyncio
 import contextlib
 import logging
+import math
 import time
 from collections.abc import Callable
 from typing import Any
 
 from quartet_robot_link.errors import BridgeUnavailableError
-from quartet_robot_link.link import LATCHED, Message, RobotLink
+from quartet_robot_link.link import Message, QoS, RobotLink
 from quartet_safety.guard import DONE, HEARTBEAT_TYPE, MAX_REASON, STATE_TYPE, is_lapse, read_latched
 
 log = logging.getLogger(__name__)
 
 SEND_S = 1.0
 """Wall time for one beat: a bridge that reads nothing any more must not delay the end of a motion."""
+STATE_QOS = QoS(durability="transient_local", depth=10)
+"""A lapse may be followed at once by the next state, which must not take its place in the queue."""
 FRESH_WAIT_S = 0.2
 """Wall time: the guard's state may arrive just after the result of a goal that it ended."""
 
@@ -36,17 +39,23 @@ class GuardState:
         """Functions that are called at each stop of the guard."""
         self._changed = asyncio.Event()
         self.reason = ""
-        self._subscription = link.subscribe(topic, STATE_TYPE, qos=LATCHED, keep=1, on_message=self._on_state)
+        self._lapse = (-math.inf, "")
+        """When the newest lapse was reported [monotonic s], and its reason."""
+        self._subscription = link.subscribe(topic, STATE_TYPE, qos=STATE_QOS, keep=1, on_message=self._on_state)
 
     @property
     def latched(self) -> bool:
         """Whether the robot is stopped: nothing moves until a person resets the guard."""
         return self._latched
 
-    @property
-    def lapsed(self) -> bool:
-        """Whether the guard last reported missing heartbeats, for which it ended every motion."""
-        return is_lapse(self.reason)
+    def lapse_since(self, began_s: float) -> str | None:
+        """Return the guard's reason if it ended the motions for missing heartbeats since `began_s` [monotonic s].
+
+        The guard reports `running` again as soon as a heartbeat arrives, which may be before the end of the goal that
+        it canceled. None: no lapse was reported since then, and the newest state is none.
+        """
+        at, reason = self._lapse
+        return reason if at >= began_s or is_lapse(self.reason) else None
 
     async def settle(self) -> bool:
         """Return whether the robot is stopped, after a short wait for a state that arrives with the end of a goal."""
@@ -70,6 +79,8 @@ class GuardState:
             for told in self.on_stop:
                 told()
         self.reason = str(message.get("message", ""))[:MAX_REASON]
+        if is_lapse(self.reason):
+            self._lapse = (time.monotonic(), self.reason)
         self._changed.set()
         if self._advertising is None or self._advertising.done():
             # Advertised with each connection: the state is a latched topic, which arrives at the start of each.

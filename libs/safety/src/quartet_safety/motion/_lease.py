@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -26,9 +27,8 @@ class GuardView(Protocol):
         """Whether the guard is stopped."""
         ...
 
-    @property
-    def lapsed(self) -> bool:
-        """Whether the guard ended the motions because heartbeats stopped."""
+    def lapse_since(self, began_s: float) -> str | None:
+        """Return the guard's reason if it ended the motions for missing heartbeats since `began_s` [monotonic s]."""
         ...
 
     @property
@@ -139,6 +139,8 @@ class MotionLease:
         self.canceled, self.released = asyncio.Event(), asyncio.Event()
         self._terms, self._barrier = terms, barrier
         self._heartbeat: HeartbeatSender | None = None
+        self._began_s = math.inf
+        """When the heartbeats began [monotonic s]."""
         self._lapse: str | None = None
         self._watching: asyncio.Task[None] | None = None
 
@@ -190,6 +192,7 @@ class MotionLease:
         self.check()
         await self.check_guard()
         if self._heartbeat is None:
+            self._began_s = time.monotonic()
             self._heartbeat = self._terms.heartbeat(lambda: self._lapse is None)
             await self._heartbeat.begin()
 
@@ -235,8 +238,8 @@ class MotionLease:
     async def explain_cancel(self) -> None:
         """Raise StoppedError or LapsedError if the guard ended a motion that nobody here canceled."""
         await self.check_guard(settle=True)
-        if self._terms.guard.lapsed:
-            raise LapsedError(_lapsed_text(f"robot guard: {self._terms.guard.reason}"))
+        if (reason := self._terms.guard.lapse_since(self._began_s)) is not None:
+            raise LapsedError(_lapsed_text(f"robot guard: {reason}"))
 
     async def explain_canceled_goal(self, *, by_us: bool) -> None:
         """Raise StoppedError or LapsedError if that is why a goal was canceled; `by_us`: this process asked for it."""
