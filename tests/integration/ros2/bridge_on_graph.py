@@ -102,6 +102,7 @@ class Client:
             self.say(answer | {"result": known["result"], "values": known["values"]})
             return
         try:
+            name = self.node.resolve_service_name(name)
             kinds = dict(self.node.get_service_names_and_types())
             if name not in kinds:
                 raise ValueError(f"Service {name} does not exist")
