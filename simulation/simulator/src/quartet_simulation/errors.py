@@ -7,6 +7,7 @@ SimulationError
 ├── InvalidCommandError    a command whose values make no sense (wrong length, not finite, times that go back)
 ├── SceneObjectError       an object of the planning scene that cannot be added, attached or taken away
 ├── RequestError           a MoveIt request that cannot be planned, with its code
+├── TableError             a table with several arms that cannot be built, or a goal that it has no meaning for
 ├── UnknownFrameError      a frame that is not in the transform tree
 ├── StoppedError           a motion that does not start, since the robot guard holds the robot
 ├── GoalRejectedError      a goal that its action server does not accept
@@ -61,6 +62,10 @@ class RequestError(SimulationError):
     def __init__(self, code: MoveItCode, text: str) -> None:
         super().__init__(text)
         self.code = code
+
+
+class TableError(SimulationError, ValueError):
+    """A table with several arms that cannot be built, or a goal, pose or state that does not fit it."""
 
 
 class UnknownFrameError(SimulationError):

@@ -58,7 +58,14 @@ _WHITE, _DARK, _PAD = (0.92, 0.92, 0.93, 1), (0.18, 0.18, 0.2, 1), (0.35, 0.35, 
 def add_panda(
     spec: mujoco.MjSpec, base: mujoco.MjsBody, pos: tuple[float, float, float], yaw: float = 0.0
 ) -> mujoco.MjsBody:
-    """Add arm, hand and the actuators: JOINTS [rad] and `grip` [m of one finger]; return the hand.
+    """Add arm, hand and the actuators: JOINTS [rad] and `grip` [m of one finger]; return the hand. See add_arm."""
+    return add_hand(spec, add_arm(spec, base, pos, yaw))
+
+
+def add_arm(
+    spec: mujoco.MjSpec, base: mujoco.MjsBody, pos: tuple[float, float, float], yaw: float = 0.0
+) -> mujoco.MjsBody:
+    """Add the arm and its actuators; return the flange, the body panda_tool0.
 
     Args:
         spec: specification that gets the actuators.
@@ -102,15 +109,13 @@ def add_panda(
         kp, kv = _GAINS[number]
         actuator.set_to_position(kp=kp, kv=kv)
         actuator.forcelimited, actuator.forcerange = True, [-_TORQUE[number], _TORQUE[number]]
-    return _add_hand(spec, body)
+    turn = TOOL_TURN / 2
+    return body.add_body(name=TOOL, pos=(0, 0, FLANGE), quat=(math.cos(turn), 0, 0, math.sin(turn)), gravcomp=1)
 
 
-def _add_hand(spec: mujoco.MjSpec, link7: mujoco.MjsBody) -> mujoco.MjsBody:
-    link7.add_body(
-        name=TOOL, pos=(0, 0, FLANGE), quat=(math.cos(TOOL_TURN / 2), 0, 0, math.sin(TOOL_TURN / 2)), gravcomp=1
-    )
-    turn = -math.pi / 8
-    hand = link7.add_body(name=HAND, pos=(0, 0, FLANGE), quat=(math.cos(turn), 0, 0, math.sin(turn)), gravcomp=1)
+def add_hand(spec: mujoco.MjSpec, flange: mujoco.MjsBody) -> mujoco.MjsBody:
+    """Add the hand, whose fingers close along x of the flange, and the actuator `grip`; return the hand."""
+    hand = flange.add_body(name=HAND, quat=(math.sqrt(0.5), 0, 0, -math.sqrt(0.5)), gravcomp=1)
     _box(hand, "hand", (0, 0, 0.033), (0.0315, 0.102, 0.0255), 0.73, _WHITE)
     hand.add_site(name="tcp", pos=(0, 0, TCP), size=[0.004, 0, 0], rgba=(0, 0, 0, 0))
     for side, sign in (("left", 1), ("right", -1)):

@@ -1,0 +1,263 @@
+"""The table in motion: state, hands and contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from quartet_simulation.errors import TableError, UnknownNameError
+from quartet_simulation.solver import TIMESTEP
+from quartet_simulation.table_arms.kinds import GRIP, Hand, Kind
+from quartet_simulation.table_arms.poses import HandPose, Vector
+
+RAIL = "rail"
+RAIL_SPEED, RAIL_ACCELERATION, RAIL_SWEEP = 1.0, 2.0, 1.0
+"""Of a foot on its rail [m/s, m/s^2]; what one metre of it moves the hand [m]."""
+TICK_S = 0.01
+"""Set points change this often [s]."""
+HOLDING_N = 0.5
+"""Force of each pad, or of the cup, on what is held [N]."""
+CLOSING_S, PULLING_S = 0.8, 0.3
+"""How long fingers take to close, and a cup to hold [s]."""
+AT_REST = 0.02
+"""Speed below which everything is at rest [m/s, rad/s]."""
+_STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+
+State = np.ndarray
+"""Everything that `restore` needs; opaque."""
+Pairs = list[tuple[str, str]]
+"""Names of bodies, two by two."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """Where the model has an arm. Joint values are in the order of `joints`: the rail first, if it has one."""
+
+    name: str
+    kind: Kind
+    hand: Hand
+    joints: tuple[str, ...]
+    columns: slice
+    """Where the joint vector of all arms has its joints."""
+    lower: np.ndarray
+    upper: np.ndarray
+    tip: int
+    """Site."""
+    grip: int | None
+    """Actuator of the hand; None: a tool."""
+    touching: tuple[int, ...]
+    """Geoms that hold."""
+    bodies: frozenset[int]
+    hand_bodies: frozenset[int]
+
+
+class Scene:
+    """Arms, table and things. `joints` are those of all arms [rad, rails m], shape (J,)."""
+
+    def __init__(
+        self, model: mujoco.MjModel, arms: Mapping[str, tuple[Kind, Hand, tuple[float, float] | None]]
+    ) -> None:
+        self.model = model
+        self.data = mujoco.MjData(model)
+        self.arms: dict[str, Arm] = {}
+        first = 0
+        for name, (kind, hand, rail) in arms.items():
+            self.arms[name] = self._find(name, kind, hand, rail, first)
+            first = self.arms[name].columns.stop
+        found = list(self.arms.values())
+        self.joint_names = tuple(joint for arm in found for joint in arm.joints)
+        self.qpos = np.array([model.joint(joint).qposadr[0] for joint in self.joint_names])
+        self.dofs = np.array([model.joint(joint).dofadr[0] for joint in self.joint_names])
+        self.servos = np.array([model.actuator(joint).id for joint in self.joint_names])
+        self.lower = np.concatenate([arm.lower for arm in found])
+        self.upper = np.concatenate([arm.upper for arm in found])
+        self.speed = self._per_joint("speed", RAIL_SPEED)
+        self.acceleration = self._per_joint("acceleration", RAIL_ACCELERATION)
+        self.sweep = self._per_joint("sweep", RAIL_SWEEP)
+        self.home = self._per_joint("home", 0.0)
+        self.data.qpos[self.qpos] = self.data.ctrl[self.servos] = self.home
+        for arm in found:
+            if arm.grip is not None:
+                self.data.ctrl[arm.grip] = arm.hand.open
+                for geom in arm.touching:
+                    body = model.body(int(model.geom_bodyid[geom]))
+                    if body.jntnum[0]:
+                        self.data.qpos[model.jnt_qposadr[body.jntadr[0]]] = arm.hand.open
+        self._arm_of_body = {body: arm.name for arm in found for body in arm.bodies}
+        mujoco.mj_forward(model, self.data)
+
+    def _find(self, name: str, kind: Kind, hand: Hand, rail: tuple[float, float] | None, first: int) -> Arm:
+        model, prefix = self.model, f"{name}/"
+        bodies = frozenset(body for body in range(model.nbody) if model.body(body).name.startswith(prefix))
+        flange = int(model.body(prefix + kind.flange).id)
+        hand_bodies = {flange}
+        for body in sorted(bodies):
+            if int(model.body_parentid[body]) in hand_bodies:
+                hand_bodies.add(body)
+        rails = (RAIL,) if rail else ()
+        low, high = rail or (0.0, 0.0)
+        joints = tuple(prefix + joint for joint in (*rails, *kind.joints))
+        return Arm(
+            name=name,
+            kind=kind,
+            hand=hand,
+            joints=joints,
+            columns=slice(first, first + len(joints)),
+            lower=np.array([*([low] if rail else []), *kind.lower]),
+            upper=np.array([*([high] if rail else []), *kind.upper]),
+            tip=int(model.site(prefix + "tip").id),
+            grip=int(model.actuator(prefix + GRIP).id) if hand.touching else None,
+            touching=tuple(int(model.geom(prefix + geom).id) for geom in hand.touching),
+            bodies=bodies,
+            hand_bodies=frozenset(hand_bodies),
+        )
+
+    def _per_joint(self, what: str, of_rail: float) -> np.ndarray:
+        values: list[float] = []
+        for arm in self.arms.values():
+            own = getattr(arm.kind, what)
+            values += [of_rail] * (len(arm.joints) - len(own)) + list(own)
+        return np.array(values)
+
+    def arm(self, name: str) -> Arm:
+        """Return an arm. Raises UnknownNameError."""
+        if name not in self.arms:
+            raise UnknownNameError("arm", name, self.arms)
+        return self.arms[name]
+
+    def body(self, name: str) -> int:
+        """Return a body's number. Raises UnknownNameError."""
+        body = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_BODY, name)
+        if body < 0:
+            own = [self.model.body(number).name for number in range(1, self.model.nbody)]
+            raise UnknownNameError("body", name, [one for one in own if "/" not in one])
+        return body
+
+    @property
+    def time(self) -> float:
+        """World time [s]."""
+        return float(self.data.time)
+
+    @property
+    def joints(self) -> np.ndarray:
+        """Joint positions of all arms [rad, m], shape (J,)."""
+        return self.data.qpos[self.qpos].copy()
+
+    def joints_of(self, arm: str) -> np.ndarray:
+        """Return the joint positions of one arm."""
+        return self.joints[self.arm(arm).columns]
+
+    def hand_pose(self, arm: str) -> HandPose:
+        """Return the pose of an arm's tip."""
+        site = self.data.site(self.arm(arm).tip)
+        quaternion = np.zeros(4)
+        mujoco.mju_mat2Quat(quaternion, site.xmat)
+        w, x, y, z = (float(value) for value in quaternion)
+        return HandPose(_vector(site.xpos), (w, x, y, z))
+
+    def position(self, body: str) -> Vector:
+        """Return the position of a body [m]."""
+        return _vector(self.data.xpos[self.body(body)])
+
+    def rotation(self, body: str) -> np.ndarray:
+        """Return the rotation matrix of a body, (3, 3)."""
+        return self.data.xmat[self.body(body)].reshape(3, 3).copy()
+
+    def place(self, body: str, position: Vector, yaw: float = 0.0) -> None:
+        """Put a body with a free joint somewhere, at rest; to set up an episode. Raises TableError."""
+        number = self.body(body)
+        joint = self.model.body(number).jntadr[0]
+        if joint < 0 or self.model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_FREE:
+            raise TableError(f"{body!r} cannot be put anywhere: it has no free joint")
+        start, dof = int(self.model.jnt_qposadr[joint]), int(self.model.jnt_dofadr[joint])
+        self.data.qpos[start : start + 7] = [*position, np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2)]
+        self.data.qvel[dof : dof + 6] = 0.0
+        mujoco.mj_forward(self.model, self.data)
+
+    def snapshot(self) -> State:
+        """Return the whole state."""
+        state = np.empty(mujoco.mj_stateSize(self.model, _STATE))
+        mujoco.mj_getState(self.model, self.data, state, _STATE)
+        return state
+
+    def restore(self, state: State) -> None:
+        """Go back to a state that `snapshot` gave. Raises TableError when it is that of another scene."""
+        if state.shape != (size := (mujoco.mj_stateSize(self.model, _STATE),)):
+            raise TableError(f"the state has shape {state.shape}, and this scene's have {size}")
+        mujoco.mj_setState(self.model, self.data, state, _STATE)
+        mujoco.mj_forward(self.model, self.data)
+
+    def step(self, seconds: float = TICK_S) -> None:
+        """Advance the physics with the present set points."""
+        mujoco.mj_step(self.model, self.data, max(1, round(seconds / TIMESTEP)))
+
+    def settle(self, most_s: float = 2.0) -> None:
+        """Advance until everything is at rest, at most for `most_s` [s]."""
+        for _ in range(round(most_s / TICK_S)):
+            self.step()
+            if float(np.abs(self.data.qvel).max(initial=0.0)) < AT_REST:
+                break
+
+    def grasp(self, *arms: str) -> dict[str, str | None]:
+        """Close hands at the same time; return what each holds then."""
+        self._move_hands(arms, close=True)
+        return {arm: self.holds(arm) for arm in arms}
+
+    def release(self, *arms: str) -> None:
+        """Open hands at the same time."""
+        self._move_hands(arms, close=False)
+
+    def _move_hands(self, names: tuple[str, ...], *, close: bool) -> None:
+        hands: list[tuple[int, float, float]] = []
+        for arm in map(self.arm, names):
+            if arm.grip is None:
+                raise TableError(f"{arm.name} has a bolted tool, which neither grasps nor releases")
+            wanted = arm.hand.closed if close else arm.hand.open
+            hands.append((arm.grip, float(self.data.ctrl[arm.grip]), wanted))
+        for share in np.linspace(0, 1, round(CLOSING_S / TICK_S)):
+            for grip, present, wanted in hands:
+                self.data.ctrl[grip] = present + share * (wanted - present)
+            self.step()
+        for _ in range(round(PULLING_S / TICK_S)):
+            self.step()
+
+    def holds(self, arm: str) -> str | None:
+        """Return the body that both pads press, or that the cup pulls; None when the hand holds nothing."""
+        one = self.arm(arm)
+        if one.grip is None or (len(one.touching) == 1 and not self.data.ctrl[one.grip]):
+            return None
+        forces: dict[int, list[float]] = {}
+        wrench = np.zeros(6)
+        for number, contact in enumerate(self.data.contact):
+            for own, other in (contact.geom, contact.geom[::-1]):
+                body = int(self.model.body_weldid[self.model.geom_bodyid[other]])
+                if own in one.touching and body and body not in self._arm_of_body:
+                    mujoco.mj_contactForce(self.model, self.data, number, wrench)
+                    pressed = forces.setdefault(body, [0.0] * len(one.touching))
+                    pressed[one.touching.index(own)] += float(wrench[0])
+        held = {body: min(pressed) for body, pressed in forces.items() if min(pressed) > HOLDING_N}
+        return self.model.body(max(held, key=held.__getitem__)).name if held else None
+
+    def arm_contacts(self) -> Pairs:
+        """Return the pairs of bodies of different arms that touch now."""
+        found: dict[tuple[str, str], None] = {}
+        for contact in self.data.contact:
+            one, other = sorted(int(self.model.geom_bodyid[geom]) for geom in contact.geom)
+            arms = self._arm_of_body.get(one), self._arm_of_body.get(other)
+            if None not in arms and arms[0] != arms[1] and contact.dist <= 0:
+                found[self.model.body(one).name, self.model.body(other).name] = None
+        return list(found)
+
+    def picture(self, camera: str = "front", width: int = 960, height: int = 720) -> np.ndarray:
+        """Return what a camera (`front`, `overhead`) sees: (height, width, 3), uint8 RGB."""
+        with mujoco.Renderer(self.model, height, width) as renderer:
+            renderer.update_scene(self.data, camera)
+            return renderer.render()
+
+
+def _vector(values: np.ndarray) -> Vector:
+    x, y, z = (float(value) for value in values)
+    return x, y, z
