@@ -67,9 +67,9 @@ def test_arms_that_would_meet_are_refused_with_the_reason_and_touch_when_they_do
     """Both go to the middle between them at the same time."""
     world = table(blue=("spot1", "spot3"), red=("spot7", "spot10"))
     plan = {"arm1": "move(box_blue, bowl_blue)", "arm2": "move(box_red, spot5)"}
-    (complaint,) = world.complaints(plan)
+    ((_, complaint),) = world.check(plan)
     assert "arm1 and arm2 would come nearer than 3 cm" in complaint
-    assert all(not world.complaints({arm: action}) for arm, action in plan.items()), "one after the other they may"
+    assert all(not world.check({arm: action}) for arm, action in plan.items()), "one after the other they may"
     with pytest.raises(IllegalPlanError, match="would come nearer"):
         world.step(plan)
     assert world.steps == 0
@@ -87,7 +87,7 @@ def test_arms_that_would_meet_are_refused_with_the_reason_and_touch_when_they_do
 )
 def test_a_plan_that_contradicts_itself_is_refused(plan, reason):
     world = table(blue=("spot1", "spot3"), red=("spot7", "spot6"), green=("spot12", "spot4"))
-    assert any(reason in complaint for complaint in world.complaints(plan)), world.complaints(plan)
+    assert any(reason in complaint for _, complaint in world.check(plan)), world.check(plan)
 
 
 def test_a_box_that_slips_is_told(monkeypatch):

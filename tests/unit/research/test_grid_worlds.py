@@ -137,7 +137,7 @@ def test_an_ended_episode_takes_no_step() -> None:
 def test_a_plan_in_which_nobody_acts_is_a_complaint_and_a_legal_step(world: str) -> None:
     instance = make(world, 4, 0)
     for plan in ({}, {instance.robots[0]: WAIT}):
-        assert instance.complaints(plan) == ["No robot acts in it, and the task is not done."]
+        assert instance.check(plan) == [("constraints", "No robot acts in it, and the task is not done.")]
         instance.step(plan)
     assert instance.steps == 2
 

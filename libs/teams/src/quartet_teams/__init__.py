@@ -6,7 +6,8 @@ plan = await team.decide(world, Prompts(world, past, Window()), discussion)
 """
 
 from quartet_teams._answers import Plan, parse_plan
-from quartet_teams._discussion import MOST_REPROMPTS, Answer, Discussion, Model, Scene, Turn
+from quartet_teams._checks import STAGES, Checker, Complaint, Stage, check_in_order
+from quartet_teams._discussion import MOST_REPROMPTS, Answer, Discussion, Model, Refusal, Scene, Turn
 from quartet_teams._history import HistoryMode, PastStep, Window, count_tokens
 from quartet_teams._prompts import Prompts
 from quartet_teams._strategies import FEEDBACK_ROUNDS, MOST_ROUNDS, PLANNER, TEAMS, Team, make_team
@@ -17,7 +18,9 @@ from quartet_teams.errors import (
     NoAgreementError,
     NoPlanError,
     NoPlanFoundError,
+    ReplyError,
     TeamError,
+    UnknownModeError,
     UnknownTeamError,
 )
 
@@ -26,9 +29,12 @@ __all__ = [
     "MOST_REPROMPTS",
     "MOST_ROUNDS",
     "PLANNER",
+    "STAGES",
     "TEAMS",
     "Answer",
     "AnswerError",
+    "Checker",
+    "Complaint",
     "ContradictoryPlanError",
     "Discussion",
     "HistoryMode",
@@ -40,12 +46,17 @@ __all__ = [
     "PastStep",
     "Plan",
     "Prompts",
+    "Refusal",
+    "ReplyError",
     "Scene",
+    "Stage",
     "Team",
     "TeamError",
     "Turn",
+    "UnknownModeError",
     "UnknownTeamError",
     "Window",
+    "check_in_order",
     "count_tokens",
     "make_team",
     "parse_plan",

@@ -3,13 +3,10 @@
 import json
 from typing import Any
 
-from quartet_teams.errors import ContradictoryPlanError, MalformedPlanError, NoPlanFoundError
+from quartet_teams.errors import MOST_QUOTED, ContradictoryPlanError, MalformedPlanError, NoPlanFoundError
 
 Plan = dict[str, str]
 """Action of each robot that does not wait."""
-
-MOST_QUOTED = 200
-"""Characters of an answer that an error quotes."""
 
 
 def parse_plan(answer: str) -> Plan:

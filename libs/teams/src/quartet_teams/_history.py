@@ -59,7 +59,7 @@ class Window:
         return "\n".join(reversed(told)) or "none"
 
     def _step(self, number: int, step: PastStep) -> str:
-        parts = [f"Step {number}. State:", step.state]
+        parts = [f"Step {number}. State:", step.state] if step.state else [f"Step {number}."]
         if self.mode is HistoryMode.DIALOGUE and step.dialogue:
             parts += ["Discussion:", step.dialogue]
         parts.append(f"Plan: {step.plan}")

@@ -5,12 +5,15 @@ ICRA 2024.
 """
 
 import json
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol, overload
 
 from quartet_teams._answers import Plan
-from quartet_teams._discussion import Discussion, Scene
+from quartet_teams._discussion import Discussion, Scene, Turn
 from quartet_teams._prompts import Prompts
+from quartet_teams._talk import talk
 from quartet_teams.errors import NoAgreementError, UnknownTeamError
+from quartet_teams.roco import Roco
 
 PLANNER = "planner"
 """Name of the participant that plans for all."""
@@ -94,23 +97,37 @@ async def discuss(
     scene: Scene, prompts: Prompts, discussion: Discussion, speakers: list[str], plan_of_the_planner: str = ""
 ) -> Plan:
     """Let the speakers talk in turn until one ends with EXECUTE. Raises NoAgreementError after `MOST_ROUNDS`."""
-    said: list[str] = []
-    for _ in range(MOST_ROUNDS):
-        for robot in speakers:
-            prompt = prompts.robot(robot, plan_of_the_planner=plan_of_the_planner, said_before="\n".join(said))
-            answer = await discussion.ask(robot, prompt)
-            # Who is not ready may say "nothing to EXECUTE yet"; the word at the end counts.
-            if answer.rfind("EXECUTE") > answer.rfind("PROCEED"):
-                return await discussion.plan(scene, robot, prompt, answer)
-            said.append(f"{robot}: {answer.strip()}")
-    raise NoAgreementError(f"no robot said EXECUTE in {MOST_ROUNDS} rounds of {len(speakers)} robots")
+
+    def prompt(robot: str, said: Sequence[Turn], _last_call: bool) -> str:
+        before = "\n".join(f"{turn.participant}: {turn.answer.text.strip()}" for turn in said)
+        return prompts.robot(robot, plan_of_the_planner=plan_of_the_planner, said_before=before)
+
+    dialogue = await talk(discussion, speakers, prompt, most_calls=MOST_ROUNDS * len(speakers))
+    if not dialogue.ended:
+        raise NoAgreementError(f"no robot said EXECUTE in {MOST_ROUNDS} rounds of {len(speakers)} robots")
+    last = dialogue.last
+    return await discussion.plan(scene, last.participant, last.prompt, last)
 
 
 TEAMS = {"cmas": Cmas, "dmas": Dmas, "hmas1": Hmas1, "hmas2": Hmas2}
 
 
-def make_team(name: str, world: str = "") -> Team:
-    """Return the team of this name with the paper's limits for a world. Raises UnknownTeamError."""
+@overload
+def make_team(name: Literal["roco"], *, mode: str = ..., history: bool = ..., feedback: bool = ...) -> Roco: ...
+@overload
+def make_team(name: str, world: str = "") -> Team: ...
+def make_team(name: str, world: str = "", **options: Any) -> Team | Roco:
+    """Return the team of this name with the paper's limits for a world.
+
+    "roco" takes the options of `Roco` and is a team for scenes of `quartet_teams.roco`.
+
+    Raises:
+        UnknownTeamError, UnknownModeError.
+    """
+    if name == "roco":
+        return Roco(**options)
     if name not in TEAMS:
-        raise UnknownTeamError(f"there is no team '{name}'; valid: {', '.join(TEAMS)}")
+        raise UnknownTeamError(f"there is no team '{name}'; valid: {', '.join((*TEAMS, 'roco'))}")
+    if options:
+        raise TypeError(f"team '{name}' has no option {', '.join(options)}; only 'roco' has options")
     return Hmas2(rounds=1) if name == "hmas2" and world == "boxnet1" else TEAMS[name]()

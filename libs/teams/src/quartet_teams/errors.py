@@ -2,13 +2,18 @@
 
 TeamError
 ├── UnknownTeamError    there is no team of this name
+├── UnknownModeError    there is no mode of this name
 ├── AnswerError         an answer is no plan; the team asks again
 │   ├── NoPlanFoundError      it has no JSON object
 │   ├── MalformedPlanError    the object is no mapping of robots to actions
-│   └── ContradictoryPlanError  one robot has two actions
+│   ├── ContradictoryPlanError  one robot has two actions
+│   └── ReplyError            it has no EXECUTE, or a line of it is no action of a robot
 ├── NoPlanError         no answer was a valid plan after all re-prompts
 └── NoAgreementError    nobody has ended the discussion within its rounds
 """
+
+MOST_QUOTED = 200
+"""Characters of an answer that an error quotes."""
 
 
 class TeamError(Exception):
@@ -17,6 +22,10 @@ class TeamError(Exception):
 
 class UnknownTeamError(TeamError, LookupError):
     """There is no team of this name."""
+
+
+class UnknownModeError(TeamError, ValueError):
+    """There is no mode of this name."""
 
 
 class AnswerError(TeamError, ValueError):
@@ -33,6 +42,23 @@ class MalformedPlanError(AnswerError):
 
 class ContradictoryPlanError(AnswerError):
     """One robot has two actions in an answer."""
+
+
+class ReplyError(AnswerError):
+    """A reply has no EXECUTE, or a line of it is no action of a robot.
+
+    Args:
+        quote: the words that are wrong; the message has the beginning of a long quote.
+        reason: what is wrong.
+        remedy: what to write instead.
+    """
+
+    def __init__(self, quote: str, reason: str, remedy: str) -> None:
+        short = quote if len(quote) <= MOST_QUOTED else f"{quote[:MOST_QUOTED]}…"
+        super().__init__(f"{short!r}: {reason} {remedy}")
+        self.quote = short
+        self.reason = reason
+        self.remedy = remedy
 
 
 class NoPlanError(TeamError):

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from quartet_research.harness.errors import IllegalPlanError
 
@@ -91,15 +91,15 @@ class World(ABC):
         """What every world has in its state; `limits_of` reads it back."""
         return {"step_limit": self.step_limit, "steps": self.steps, "collision": self.collision}
 
-    def complaints(self, plan: Mapping[str, str]) -> list[str]:
-        """Return what is wrong with a team's plan: its violations, or that no robot acts.
+    def check(self, plan: Mapping[str, str]) -> list[tuple[Literal["constraints"], str]]:
+        """Return what is wrong with a team's plan: its violations, or that no robot acts; each with the stage.
 
         A step in which all wait is legal, but nothing changes by itself, so that no plan needs one.
         """
         found = self.violations(plan)
         if not found and not self.done and all(action == WAIT for action in plan.values()):
             found.append("No robot acts in it, and the task is not done.")
-        return found
+        return [("constraints", reason) for reason in found]
 
     def violations(self, plan: Mapping[str, str]) -> list[str]:
         """Return why a step cannot be taken: robots that there are not, actions that are not available."""

@@ -1,7 +1,7 @@
 """The three-dimensional experiment of Chen et al. (ICRA 2024): arms at one table sort boxes into bowls, in MuJoCo.
 
-world = ArmTable.generate(arms=3, seed=1)     a World of the harness: actions, complaints, step
-world.complaints(plan)                        also arms that would touch each other on their ways
+world = ArmTable.generate(arms=3, seed=1)     a World of the harness: actions, check, step
+world.check(plan)                             also arms that would touch each other on their ways
 good_step(world)                              a plan of rules, which the reference speakers use
 """
 

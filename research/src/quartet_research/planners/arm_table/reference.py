@@ -58,6 +58,6 @@ def _add(world: ArmTable, plan: dict[str, str], colour: str, goals: list[str]) -
     for goal in goals:
         action = f"move(box_{colour}, {goal})"
         for robot in world.robots:
-            if robot not in plan and action in world.actions(robot) and not world.complaints({**plan, robot: action}):
+            if robot not in plan and action in world.actions(robot) and not world.check({**plan, robot: action}):
                 plan[robot] = action
                 return

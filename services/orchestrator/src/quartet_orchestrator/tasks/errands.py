@@ -10,7 +10,7 @@ from quartet_contracts.journal import Happening, RobotLeft, TeamErrands, TeamSte
 from quartet_orchestrator.tasks.briefs import RobotBrief
 from quartet_orchestrator.tasks.names import FLOOR
 from quartet_orchestrator.tasks.terms import TermPolicy
-from quartet_teams import PastStep, Plan
+from quartet_teams import Complaint, PastStep, Plan
 
 ANYWHERE = "anywhere"
 MAX_ATTEMPTS = 2
@@ -61,8 +61,11 @@ class ErrandSplit:
         """Return (): there are no robots in this scene."""
         return ()
 
-    def complaints(self, plan: Plan) -> Sequence[str]:
+    def check(self, plan: Plan) -> Sequence[Complaint]:
         """Return what is wrong with a list of errands."""
+        return [("constraints", reason) for reason in self._reasons(plan)]
+
+    def _reasons(self, plan: Plan) -> list[str]:
         if not plan:
             return ["There is no errand in it."]
         wrong = [told for thing, way in plan.items() if (told := self._wrong(thing, way))]

@@ -11,7 +11,7 @@ from quartet_orchestrator.tasks.errands import Errand, Part, TeamState
 from quartet_orchestrator.tasks.schedule import Job, Schedule, Scheduler, Worker
 from quartet_orchestrator.tasks.ways import Point, Ways
 from quartet_site import SiteFile, inside
-from quartet_teams import Plan
+from quartet_teams import Complaint, Plan
 
 LATE_S = 10.0
 """How much later than by the best schedule all may be moved with a plan, by the estimate [s]."""
@@ -86,8 +86,11 @@ class HomeScene:
         """Return the actions for the open errands that go with what the others do, those that begin nearest first."""
         return [errand.action for errand in sorted(self._for(robot), key=lambda one: self._distance(robot, one) or 0.0)]
 
-    def complaints(self, plan: Plan) -> Sequence[str]:
+    def check(self, plan: Plan) -> Sequence[Complaint]:
         """Return what is wrong with a plan: names, the same object or place twice, lateness, as by robots that meet."""
+        return [("constraints", reason) for reason in self._reasons(plan)]
+
+    def _reasons(self, plan: Plan) -> list[str]:
         if not plan and not self._state.running:
             return ["No robot acts in it, and there are objects left to move."]
         wrong: list[str] = []

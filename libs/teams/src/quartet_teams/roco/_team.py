@@ -1,0 +1,101 @@
+"""How a RoCo team agrees on a joint plan.
+
+Mandi et al., "RoCo: Dialectic Multi-Robot Collaboration with Large Language Models", ICRA 2024.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from quartet_teams._discussion import Discussion, Refusal, Turn
+from quartet_teams._history import HistoryMode, Window
+from quartet_teams._talk import Dialogue, talk
+from quartet_teams.errors import UnknownModeError
+from quartet_teams.roco._actions import JointPlan
+from quartet_teams.roco._grammar import parse_reply
+from quartet_teams.roco._past import Past
+from quartet_teams.roco._prompts import Prompts, chat_text
+from quartet_teams.roco._scene import Scene
+
+PLANNER = "planner"
+"""Name of the only participant in the modes with one LLM."""
+MOST_ATTEMPTS = 5
+"""Plans that may be refused in one step; each follows a new dialogue."""
+MOST_CALLS = 10
+"""Calls after which no new round of a dialogue begins."""
+MOST_TOKENS = 30_000
+"""Tokens of a prompt; older rounds are left out. The paper states no limit."""
+
+
+class Mode(StrEnum):
+    """Which LLMs take part."""
+
+    DIALOGUE = "dialogue"
+    """One LLM per robot, which sees what its robot observes."""
+    CENTRAL = "central"
+    """One LLM, which sees the whole state."""
+    ONE_VOICE = "one_voice"
+    """One LLM, which writes what each of the robots says."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A plan that passed the checks."""
+
+    plan: JointPlan
+    chat: str
+    """The dialogue that led to it, for `Past.add_executed`."""
+    attempts: int
+    """Plans proposed, the last included."""
+
+
+class Roco:
+    """The team of one episode.
+
+    Args:
+        mode: a Mode or its value.
+        history: whether prompts contain the executed rounds.
+        feedback: whether a refused plan leads to another attempt; without, a step has one attempt.
+        most_tokens: tokens of a prompt.
+
+    Raises:
+        UnknownModeError: there is no such mode.
+    """
+
+    def __init__(
+        self, mode: str = Mode.DIALOGUE, *, history: bool = True, feedback: bool = True, most_tokens: int = MOST_TOKENS
+    ) -> None:
+        if mode not in list(Mode):
+            raise UnknownModeError(f"there is no mode '{mode}'; valid: {', '.join(Mode)}")
+        self.mode = Mode(mode)
+        self.most_attempts = MOST_ATTEMPTS if feedback else 1
+        self.window = Window(HistoryMode.DIALOGUE if history else HistoryMode.NONE, most_tokens)
+
+    async def decide(self, scene: Scene, past: Past, discussion: Discussion) -> Decision:
+        """Return a plan that passes the checks.
+
+        `discussion` keeps all turns and refusals, also if there is no plan.
+
+        Raises:
+            NoPlanError: every attempt was refused. The step counts.
+        """
+        prompts = Prompts(scene, past, self.window)
+        dialogues: list[Dialogue] = []
+
+        async def attempt(refusals: Sequence[Refusal]) -> Turn:
+            if self.mode is Mode.DIALOGUE:
+                dialogue = await talk(
+                    discussion,
+                    scene.robots,
+                    lambda robot, said, last_call: prompts.robot(robot, dialogues, refusals, said, last_call=last_call),
+                    most_calls=MOST_CALLS,
+                    all_speak_first=not refusals,
+                )
+            else:
+                prompt = prompts.central if self.mode is Mode.CENTRAL else prompts.one_voice
+                dialogue = Dialogue((await discussion.turn(PLANNER, prompt(dialogues, refusals)),), ended=True)
+            dialogues.append(dialogue)
+            return dialogue.last
+
+        plan = await discussion.agree(attempt, lambda reply: parse_reply(reply, scene), scene, self.most_attempts)
+        return Decision(plan, chat_text(dialogues[-1].said), len(dialogues))

@@ -1,0 +1,225 @@
+"""Grid3D: three agents find paths through a cubic grid with obstacles, without collisions.
+
+Mandi et al., "RoCo: Dialectic Multi-Robot Collaboration with Large Language Models", ICRA 2024. The paper gives the
+sizes 5 and 10, three agents and random obstacles; the number of obstacles is ours.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise, product
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from quartet_research.harness.errors import SizeError, StateError
+from quartet_research.roco.grid3d_solver import Cell, solve
+from quartet_teams import Complaint, check_in_order
+from quartet_teams.roco import Form, JointPlan, Verb
+
+AGENTS = ("Alice", "Bob", "Chad")
+PUBLISHED_SIZES = (5, 10)
+SIZES = (3, 20)
+"""Smallest and largest size."""
+OBSTACLE_SHARE = 0.12
+"""Share of the cells that are obstacles: 15 of 125, 120 of 1000."""
+MOST_DRAWS = 200
+"""Instances drawn until one has a solution."""
+MOST_COMPLAINTS = 20
+_SIZE_LINE = re.compile(r"The grid has (\d+) x \1 x \1 cells")
+_AGENT_LINE = re.compile(r"^(\w+) starts at \((\d+), (\d+), (\d+)\), its goal is \((\d+), (\d+), (\d+)\)", re.MULTILINE)
+_OBSTACLES_LINE = re.compile(r"^Obstacles: (.*)$", re.MULTILINE)
+_CELL = re.compile(r"\((\d+), (\d+), (\d+)\)")
+
+
+@dataclass(frozen=True)
+class Grid3D:
+    """One instance. A plan is a path of each agent: its cells from start to goal, one for each time step."""
+
+    size: int
+    obstacles: frozenset[Cell]
+    starts: Mapping[str, Cell]
+    goals: Mapping[str, Cell]
+    name: ClassVar[str] = "grid3d"
+    equal_paths = False
+    rules = (
+        "Agents move through a cubic grid, all at the same time. In one time step an agent moves to a neighbouring "
+        "cell: one coordinate changes by one. An agent that has reached the end of its path stays there. No agent may "
+        "enter an obstacle or leave the grid, two agents may not be in one cell at the same time, and two agents may "
+        "not exchange their cells in one time step. The task is done when every agent is at its goal; find short paths."
+    )
+    path_rules = (
+        "A PATH is the list of all cells that the agent is in, in order, from its start to its goal: one cell for each "
+        "time step, the start first. Paths may have different lengths."
+    )
+    forms: ClassVar[Mapping[Verb, Form]] = {"MOVE": Form(path=True, meaning="follow the path")}
+
+    @classmethod
+    def generate(cls, size: int, seed: int, obstacles: int | None = None) -> Self:
+        """Return the first instance drawn by a seed that has a solution.
+
+        Args:
+            size: cells along each axis.
+            seed: at least 0; the same seed gives the same instance on every machine (NumPy's PCG64).
+            obstacles: number of obstacle cells; default: `OBSTACLE_SHARE`.
+
+        Raises:
+            SizeError: there is no grid of this size, or no solvable one with so many obstacles was found.
+        """
+        if not SIZES[0] <= size <= SIZES[1]:
+            raise SizeError(f"grid3d of size {size}: from {SIZES[0]} to {SIZES[1]} are possible")
+        cells = list(product(range(size), repeat=3))
+        count = round(OBSTACLE_SHARE * len(cells)) if obstacles is None else obstacles
+        most = len(cells) - 2 * len(AGENTS)
+        if not 0 <= count <= most:
+            raise SizeError(f"grid3d of size {size} with {count} obstacles: from 0 to {most} are possible")
+        rng = np.random.default_rng([size, count, seed])
+        for _ in range(MOST_DRAWS):
+            drawn = [cells[int(index)] for index in rng.permutation(len(cells))[: count + 2 * len(AGENTS)]]
+            ends = drawn[count:]
+            starts = dict(zip(AGENTS, ends[: len(AGENTS)], strict=True))
+            goals = dict(zip(AGENTS, ends[len(AGENTS) :], strict=True))
+            found = cls(size, frozenset(drawn[:count]), starts, goals)
+            if found.solution() is not None:
+                return found
+        raise SizeError(f"no instance with a solution in {MOST_DRAWS} grids of size {size} with {count} obstacles")
+
+    @property
+    def robots(self) -> tuple[str, ...]:
+        """Names of the agents, in speaking order."""
+        return tuple(self.starts)
+
+    def solution(self) -> dict[str, tuple[Cell, ...]] | None:
+        """Return paths that the solver found, None if it found none."""
+        return solve(self.size, self.obstacles, self.starts, self.goals)
+
+    def capability(self, robot: str) -> str:
+        """Return what an agent can do: the same for all."""
+        return f"{robot} moves one cell along x, y or z in each time step."
+
+    def held(self, robot: str) -> tuple[str, ...]:
+        """Return (): agents of a grid hold nothing."""
+        return ()
+
+    def check(self, plan: JointPlan) -> list[Complaint]:
+        """Return what is wrong with the paths, with the offending steps; [] if every agent reaches its goal.
+
+        Collisions are looked for only in paths that keep the other rules.
+        """
+        return check_in_order(plan, {"constraints": self._find_broken_rules, "collision": self._find_collisions})
+
+    def _find_broken_rules(self, plan: JointPlan) -> list[str]:
+        return _shortened(list(self._broken_rules({agent: action.path for agent, action in plan.items()})))
+
+    def _find_collisions(self, plan: JointPlan) -> list[str]:
+        return _shortened(list(self._collisions({agent: [*map(_cell, plan[agent].path)] for agent in self.robots})))
+
+    def _broken_rules(self, paths: Mapping[str, Sequence[Sequence[float]]]) -> Iterator[str]:
+        for agent in paths.keys() - set(self.robots):
+            yield f"There is no {agent}; the agents are {', '.join(self.robots)}."
+        for agent in self.robots:
+            path = paths.get(agent, ())
+            if not path:
+                yield f"{agent} has no path."
+                continue
+            if tuple(path[0]) != self.starts[agent]:
+                yield f"{agent} starts at {self.starts[agent]}, but its path begins at {_shown(path[0])}."
+            if tuple(path[-1]) != self.goals[agent]:
+                yield f"The goal of {agent} is {self.goals[agent]}, but its path ends at {_shown(path[-1])}."
+            for number, point in enumerate(path):
+                if any(value not in range(self.size) for value in point):
+                    yield f"{agent}, step {number}: {_shown(point)} is no cell of the grid, 0 to {self.size - 1}."
+            for number, (before, after) in enumerate(pairwise(path), 1):
+                if sorted(abs(b - a) for a, b in zip(before, after, strict=True)) != [0, 0, 1]:
+                    yield f"{agent}, step {number}: from {_shown(before)} to {_shown(after)} is no step to a neighbour."
+
+    def _collisions(self, paths: Mapping[str, Sequence[Cell]]) -> Iterator[str]:
+        for agent, path in paths.items():
+            for number, cell in enumerate(path):
+                if cell in self.obstacles:
+                    yield f"{agent}, step {number}: {cell} is an obstacle."
+        length = max(map(len, paths.values()))
+        where = {agent: [*path, *[path[-1]] * (length - len(path))] for agent, path in paths.items()}
+        for (one, mine), (other, theirs) in combinations(where.items(), 2):
+            for number in range(length):
+                if mine[number] == theirs[number]:
+                    yield f"{one} and {other}, step {number}: both are at {mine[number]}."
+                elif number and (mine[number], theirs[number]) == (theirs[number - 1], mine[number - 1]):
+                    yield f"{one} and {other}, step {number}: they exchange {theirs[number]} and {mine[number]}."
+
+    def describe(self) -> str:
+        """Return the instance as text; `parse` reads it back."""
+        return "\n".join([self._describe_grid(), *map(self._describe_task, self.robots)])
+
+    def describe_robot(self, robot: str) -> str:
+        """Return the grid, and start and goal of one agent, as text."""
+        return f"{self._describe_grid()}\n{self._describe_task(robot)}"
+
+    def _describe_grid(self) -> str:
+        obstacles = ", ".join(map(str, sorted(self.obstacles))) or "none"
+        return (
+            f"The grid has {self.size} x {self.size} x {self.size} cells; coordinates go from 0 to {self.size - 1}.\n"
+            f"Obstacles: {obstacles}"
+        )
+
+    def _describe_task(self, robot: str) -> str:
+        return f"{robot} starts at {self.starts[robot]}, its goal is {self.goals[robot]}."
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the instance that `describe` has rendered. Raises StateError."""
+        size, obstacles = _SIZE_LINE.search(text), _OBSTACLES_LINE.search(text)
+        if size is None or obstacles is None:
+            raise StateError(f"no lines 'The grid has N x N x N cells' and 'Obstacles: ...' in {text[:200]!r}")
+        agents = {name: [int(value) for value in values] for name, *values in _AGENT_LINE.findall(text)}
+        return cls.from_state(
+            {
+                "size": int(size[1]),
+                "obstacles": [[int(value) for value in cell] for cell in _CELL.findall(obstacles[1])],
+                "starts": {name: values[:3] for name, values in agents.items()},
+                "goals": {name: values[3:] for name, values in agents.items()},
+            }
+        )
+
+    def state(self) -> dict[str, Any]:
+        """Return the instance as an object of JSON; `from_state` reads it back."""
+        return {
+            "world": self.name,
+            "size": self.size,
+            "obstacles": [list(cell) for cell in sorted(self.obstacles)],
+            "starts": {agent: list(cell) for agent, cell in self.starts.items()},
+            "goals": {agent: list(cell) for agent, cell in self.goals.items()},
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Return the instance that `state` has rendered. Raises StateError."""
+        try:
+            size = int(state["size"])
+            obstacles = frozenset(_cell(cell) for cell in state["obstacles"])
+            starts, goals = ({str(a): _cell(c) for a, c in state[key].items()} for key in ("starts", "goals"))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise StateError(f"no state of {cls.name}: {error!r}") from error
+        ends = [*starts.values(), *goals.values()]
+        outside = [cell for cell in (*obstacles, *ends) if any(value not in range(size) for value in cell)]
+        if outside:
+            raise StateError(f"no state of {cls.name}: {outside[0]} is outside of a grid of size {size}")
+        if not starts or starts.keys() != goals.keys():
+            raise StateError(f"no state of {cls.name}: every agent needs a start and a goal")
+        if any(len(set(cells.values())) < len(cells) for cells in (starts, goals)) or obstacles & set(ends):
+            raise StateError(f"no state of {cls.name}: starts and goals need cells of their own without obstacles")
+        return cls(size, obstacles, starts, goals)
+
+
+def _cell(point: Sequence[float]) -> Cell:
+    x, y, z = (int(value) for value in point)
+    return x, y, z
+
+
+def _shown(point: Sequence[float]) -> str:
+    return f"({', '.join(f'{value:g}' for value in point)})"
+
+
+def _shortened(reasons: list[str]) -> list[str]:
+    more = len(reasons) - MOST_COMPLAINTS
+    return reasons if more <= 0 else [*reasons[:MOST_COMPLAINTS], f"There are {more} more faults."]

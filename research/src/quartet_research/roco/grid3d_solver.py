@@ -1,0 +1,86 @@
+"""Paths for several agents in a cubic grid: A* over cells and time, one agent after the other."""
+
+import heapq
+from collections.abc import Iterator, Mapping, Set
+from itertools import permutations
+
+Cell = tuple[int, int, int]
+Path = tuple[Cell, ...]
+HORIZON = 8
+"""Longest path, in multiples of the grid's size."""
+_STEPS = ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1))
+
+
+def solve(
+    size: int, obstacles: Set[Cell], starts: Mapping[str, Cell], goals: Mapping[str, Cell]
+) -> dict[str, Path] | None:
+    """Return a path of unit steps for each agent, without collisions; None if no order of planning finds one.
+
+    An agent stays at the end of its path. Each agent avoids the paths of those planned before it, so that an instance
+    in which two have to give way to each other may be missed.
+    """
+    for order in permutations(starts):
+        paths: dict[str, Path] = {}
+        for agent in order:
+            path = _search(size, obstacles, starts[agent], goals[agent], list(paths.values()))
+            if path is None:
+                break
+            paths[agent] = path
+        else:
+            return {agent: paths[agent] for agent in starts}
+    return None
+
+
+def _search(size: int, obstacles: Set[Cell], start: Cell, goal: Cell, others: list[Path]) -> Path | None:
+    """Return the shortest path that avoids obstacles and the other agents at their times."""
+    if any(path[0] == start for path in others):
+        return None
+    free_after = max((time for path in others for time, cell in enumerate(path) if cell == goal), default=-1)
+    if any(path[-1] == goal for path in others):
+        return None
+    came: dict[tuple[Cell, int], Cell] = {}
+    queue = [(_distance(start, goal), 0, start)]
+    seen = {(start, 0)}
+    while queue:
+        _, time, cell = heapq.heappop(queue)
+        if cell == goal and time > free_after:
+            return _trace(came, cell, time)
+        if time >= HORIZON * size:
+            continue
+        for after in _neighbours(cell, size):
+            if (
+                after in obstacles
+                or (after, time + 1) in seen
+                or any(_hits(path, cell, after, time) for path in others)
+            ):
+                continue
+            seen.add((after, time + 1))
+            came[after, time + 1] = cell
+            heapq.heappush(queue, (time + 1 + _distance(after, goal), time + 1, after))
+    return None
+
+
+def _neighbours(cell: Cell, size: int) -> Iterator[Cell]:
+    for dx, dy, dz in _STEPS:
+        x, y, z = cell[0] + dx, cell[1] + dy, cell[2] + dz
+        if min(x, y, z) >= 0 and max(x, y, z) < size:
+            yield x, y, z
+
+
+def _hits(path: Path, before: Cell, after: Cell, time: int) -> bool:
+    """Return whether a step that begins at a time meets the agent of a path, in a cell or between two."""
+    there, then = path[min(time, len(path) - 1)], path[min(time + 1, len(path) - 1)]
+    return then == after or (then == before and there == after)
+
+
+def _distance(one: Cell, other: Cell) -> int:
+    return sum(abs(a - b) for a, b in zip(one, other, strict=True))
+
+
+def _trace(came: Mapping[tuple[Cell, int], Cell], cell: Cell, time: int) -> Path:
+    path = [cell]
+    while time:
+        cell = came[cell, time]
+        time -= 1
+        path.append(cell)
+    return tuple(reversed(path))
