@@ -29,7 +29,7 @@ plans: a search is limited by a number of collision checks, not by time.
 
 from quartet_simulation.table_arms.build import ArmAt, TableTop, build_table
 from quartet_simulation.table_arms.execute import Execution, execute
-from quartet_simulation.table_arms.goals import GoalCheck, check_goals
+from quartet_simulation.table_arms.goals import Goal, GoalCheck, Goals, check_goals
 from quartet_simulation.table_arms.kinds import KINDS
 from quartet_simulation.table_arms.plan import JointPlan, PlanFailure, plan_motion
 from quartet_simulation.table_arms.poses import HandPose
@@ -41,7 +41,9 @@ __all__ = [
     "ArmAt",
     "BoltedTool",
     "Execution",
+    "Goal",
     "GoalCheck",
+    "Goals",
     "HandPose",
     "JointPlan",
     "PlanFailure",

@@ -70,13 +70,19 @@ def build_table(
         UnknownNameError: there is no such kind or hand.
     """
     _check(arms)
+    named = [thing.name for thing in things if isinstance(thing, Thing | Rope)]
+    if wrong := [name for name in named if not _NAME.fullmatch(name)]:
+        raise TableError(f"things {wrong} must have names of at most 32 letters, digits and underscores")
     spec = new_scene("table")
     _add_room(spec, table)
-    for thing in things:
-        if isinstance(thing, Thing | Rope):
-            thing.add(spec)
-        else:
-            thing(spec)
+    try:
+        for thing in things:
+            if isinstance(thing, Thing | Rope):
+                thing.add(spec)
+            else:
+                thing(spec)
+    except ValueError as error:
+        raise TableError(f"the things cannot be put on the table: {error}") from error
     everything = 1 | sum(2 << number for number in range(len(arms)))
     for geom in spec.geoms:
         if geom.contype or geom.conaffinity:

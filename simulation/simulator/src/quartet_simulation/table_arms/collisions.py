@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable
 from itertools import product
 
@@ -17,6 +18,8 @@ TOUCH = 0.001
 """Other contacts count from this depth [m]."""
 ALLOWED_DEPTH = 0.01
 """How deep two bodies may be in each other that are allowed to touch [m]."""
+MOST_LEAN = 0.2
+"""How far a hand that is kept level may lean [rad]."""
 START_SLACK = 0.003
 """How much deeper a contact of the start may become [m]."""
 _THINGS = 1
@@ -35,14 +38,23 @@ class Collisions:
         scene: the table; its state is copied.
         allow: pairs of bodies that may touch; an arm's name stands for its hand.
         limit: number of calls of `free` before it raises ChecksSpentError.
+        level: arms whose hands must not lean by more than MOST_LEAN from where they point now.
     """
 
-    def __init__(self, scene: Scene, allow: Iterable[tuple[str, str]] = (), limit: int | None = None) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        allow: Iterable[tuple[str, str]] = (),
+        limit: int | None = None,
+        level: Iterable[str] = (),
+    ) -> None:
         self.checks, self._limit = 0, limit
+        self.arms = tuple(scene.arms)
         self._scene, self._model = scene, copy.copy(scene.model)
         self._data = mujoco.MjData(self._model)
         self._data.qpos[:] = scene.data.qpos
         mujoco.mj_kinematics(self._model, self._data)
+        self._level = [(tip, self._data.site_xmat[tip][2::3].copy()) for tip in (scene.arm(name).tip for name in level)]
         self._geoms_of = [np.flatnonzero(self._model.geom_bodyid == body) for body in range(self._model.nbody)]
         self._solid = (self._model.geom_contype != 0) | (self._model.geom_conaffinity != 0)
         self._carried: list[tuple[int, int, np.ndarray]] = []
@@ -56,7 +68,9 @@ class Collisions:
             self._mask(arm.bodies - arm.hand_bodies, number, _link(number), _anything(len(arms)))
             self._mask(arm.hand_bodies, number, _hand(number), _anything(len(arms)) & ~_hand(number) & ~_held(number))
         for number, arm in enumerate(arms):
-            self._hold(number, arm, len(arms))
+            held = scene.holds(arm.name)
+            for name in ([held] if held else []) + scene.carries(arm.name):
+                self._hold(number, arm, name, len(arms))
         others = self._owner[:, None] != self._owner[None, :]
         self._need[others & (self._owner[:, None] >= 0) & (self._owner[None, :] >= 0)] = CLEARANCE
         self._model.geom_margin[self._owner >= 0] = CLEARANCE
@@ -75,11 +89,8 @@ class Collisions:
             geoms = geoms[self._solid[geoms]]
             self._model.geom_contype[geoms], self._model.geom_conaffinity[geoms] = contype, conaffinity
 
-    def _hold(self, number: int, arm: Arm, arms: int) -> None:
+    def _hold(self, number: int, arm: Arm, name: str, arms: int) -> None:
         """Let what an arm holds move with its hand, or leave it out where it does not follow rigidly."""
-        name = self._scene.holds(arm.name)
-        if name is None:
-            return
         model, body = self._model, self._scene.body(name)
         joint = int(model.body_jntadr[body])
         family = [other for other in range(model.nbody) if body in self._line(other) or other in self._line(body)]
@@ -141,6 +152,8 @@ class Collisions:
         if self._limit is not None and self.checks > self._limit:
             raise ChecksSpentError
         self._set(joints)
+        if any(self._data.site_xmat[tip][2::3] @ axis < math.cos(MOST_LEAN) for tip, axis in self._level):
+            return False
         if not self._data.ncon:
             return True
         geoms = self._data.contact.geom
@@ -153,6 +166,10 @@ class Collisions:
             one, other = sorted(self._model.body(int(self._model.geom_bodyid[geom])).name for geom in (first, second))
             found[one, other] = None
         return list(found)
+
+    def first_pairs(self, path: np.ndarray) -> Pairs:
+        """Return the pairs of the first point of a path (N, J) that collides; empty when none does."""
+        return next((pairs for joints in path if (pairs := self.pairs(joints))), [])
 
     def alone(self, arm: str, joints: np.ndarray) -> bool:
         """Return whether an arm collides with neither itself nor things, wherever the other arms are."""

@@ -44,29 +44,26 @@ class GoalCheck:
         return bool(self.choices)
 
 
-def check_goals(scene: Scene, goals: Goals, allow: Iterable[tuple[str, str]] = (), seed: int = 0) -> GoalCheck:
-    """Check goals of all arms together: inverse kinematics of each, then collisions.
+def check_goals(scene: Scene, goals: Goals, allow: Iterable[tuple[str, str]] = ()) -> GoalCheck:
+    """Check goals of all arms together: inverse kinematics of each, then collisions. `plan_motion` does the same.
 
     Args:
         scene: the table in its present state; what hands hold moves with them.
         goals: by arm.
         allow: pairs of bodies that may touch; an arm's name stands for its hand.
-        seed: of the restarts.
 
     Raises:
         UnknownNameError: there is no such arm or body.
         TableError: joint positions of wrong number, or beyond their limits.
     """
-    return solve_goals(scene, goals, Collisions(scene, allow), scene.joints, np.random.default_rng(seed))
+    return solve_goals(scene, goals, Collisions(scene, allow), scene.joints)
 
 
-def solve_goals(
-    scene: Scene, goals: Goals, collisions: Collisions, near: np.ndarray, rng: np.random.Generator
-) -> GoalCheck:
+def solve_goals(scene: Scene, goals: Goals, collisions: Collisions, near: np.ndarray) -> GoalCheck:
     """Do the same for given collisions and joints (J,) that the solutions should be near to."""
     for name in goals:
         scene.arm(name)
-    options = [_options(scene, arm, goals.get(arm.name), collisions, near, rng) for arm in scene.arms.values()]
+    options = [_options(scene, arm, goals.get(arm.name), collisions, near) for arm in scene.arms.values()]
     unsolved = {
         name: goal
         for (name, goal), own in zip(((name, goals.get(name)) for name in scene.arms), options, strict=True)
@@ -90,9 +87,7 @@ def solve_goals(
     return GoalCheck(contacts=[] if choices else fewest, choices=choices)
 
 
-def _options(
-    scene: Scene, arm: Arm, goal: Goal, collisions: Collisions, near: np.ndarray, rng: np.random.Generator
-) -> list[np.ndarray]:
+def _options(scene: Scene, arm: Arm, goal: Goal, collisions: Collisions, near: np.ndarray) -> list[np.ndarray]:
     """Return joint positions of one arm for its goal, the nearest first; one that collides where all do."""
     now = near[arm.columns]
     if goal is None:
@@ -101,7 +96,7 @@ def _options(
         return [_joints(arm.name, goal, arm.lower, arm.upper)]
     free: list[np.ndarray] = []
     colliding: list[np.ndarray] = []
-    for joints in Kinematics(scene).solutions(arm, goal, now, rng):
+    for joints in Kinematics(scene).solutions(arm, goal, now):
         everything = near.copy()
         everything[arm.columns] = joints
         (free if collisions.alone(arm.name, everything) else colliding).append(joints)

@@ -1,4 +1,7 @@
-"""Inverse kinematics of one arm with its rail: damped least squares on MuJoCo's Jacobians, with seeded restarts."""
+"""Inverse kinematics of one arm with its rail: damped least squares on MuJoCo's Jacobians.
+
+The restarts are drawn from one seed, so that equal states and poses have equal solutions.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,10 @@ MOST_STEP = 0.4
 """Change of a joint in one iteration [rad, m]."""
 SPREAD = 0.5
 """How far the first restarts are from where the arm is [rad, m]."""
+LINE_STEP_M, LINE_STEP_RAD = 0.01, 0.04
+"""Distances between two points of a straight line of the tip."""
+MOST_JUMP = 0.3
+"""Change of a joint between two points of a line, above which the arm would flip over [rad, m]."""
 SAME = 0.05
 """Solutions whose joints differ by less are one [rad, m]."""
 
@@ -34,15 +41,15 @@ class Kinematics:
         self._data.qpos[:] = scene.data.qpos
         self._jacobian = np.zeros((6, scene.model.nv))
 
-    def solutions(self, arm: Arm, pose: HandPose, near: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    def solutions(self, arm: Arm, pose: HandPose, near: np.ndarray) -> Iterator[np.ndarray]:
         """Yield different joint positions of an arm that bring its tip to a pose.
 
         Args:
             arm: the arm.
             pose: of its tip.
             near: where the search starts first (J,): the arm's present joints.
-            rng: source of the restarts.
         """
+        rng = np.random.default_rng(0)
         lower, upper = arm.lower + LIMIT_SLACK, arm.upper - LIMIT_SLACK
         home = self._scene.home[arm.columns].copy()
         rails = len(arm.joints) - len(arm.kind.joints)
@@ -67,6 +74,30 @@ class Kinematics:
             if all(float(np.abs(joints - other).max()) > SAME for other in found):
                 found.append(joints)
                 yield joints
+
+    def line(self, arm: Arm, start: np.ndarray, pose: HandPose) -> np.ndarray | None:
+        """Return joints (N, J) whose tip goes from `start` straight to a pose and turns evenly; None: out of reach."""
+        data, lower, upper = self._data, arm.lower, arm.upper
+        data.qpos[self._scene.qpos[arm.columns]] = start
+        mujoco.mj_kinematics(self._scene.model, data)
+        first, matrix = data.site_xpos[arm.tip].copy(), data.site_xmat[arm.tip].reshape(3, 3).copy()
+        away, turn = np.array(pose.position) - first, _turn(matrix, pose.rotation)
+        steps = max(1, int(np.ceil(max(np.linalg.norm(away) / LINE_STEP_M, np.linalg.norm(turn) / LINE_STEP_RAD))))
+        points = [start]
+        for share in np.linspace(0, 1, steps + 1)[1:]:
+            quaternion, rotated = np.zeros(4), np.zeros(9)
+            angle = float(np.linalg.norm(turn))
+            mujoco.mju_axisAngle2Quat(quaternion, turn / max(angle, 1e-9), share * angle)
+            mujoco.mju_quat2Mat(rotated, quaternion)
+            mujoco.mju_mat2Quat(quaternion, (rotated.reshape(3, 3) @ matrix).flatten())
+            x, y, z = first + share * away
+            w, a, b, c = quaternion
+            between = HandPose((x, y, z), (w, a, b, c), pose.any_turn)
+            joints = self._descend(arm, between, points[-1], lower, upper)
+            if joints is None or float(np.abs(joints - points[-1]).max()) > MOST_JUMP:
+                return None
+            points.append(joints)
+        return np.array(points)
 
     def _descend(
         self, arm: Arm, pose: HandPose, joints: np.ndarray, lower: np.ndarray, upper: np.ndarray

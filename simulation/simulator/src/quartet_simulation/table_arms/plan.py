@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,7 +12,8 @@ from quartet_simulation.arm.planning import round_corners
 from quartet_simulation.arm.trajectory import Trajectory
 from quartet_simulation.errors import TableError
 from quartet_simulation.table_arms.collisions import ChecksSpentError, Collisions
-from quartet_simulation.table_arms.goals import Goals, solve_goals
+from quartet_simulation.table_arms.goals import GoalCheck, Goals, solve_goals
+from quartet_simulation.table_arms.ik import Kinematics
 from quartet_simulation.table_arms.poses import HandPose
 from quartet_simulation.table_arms.scene import Pairs, Scene
 from quartet_simulation.table_arms.search import Space, connect, samples_between, shorten
@@ -27,7 +28,7 @@ CORNERS_M = (0.32, 0.12)
 SPEED = 0.5
 """Share of the speed limits, with which fingers and cups keep what they hold."""
 
-Reason = Literal["ik", "goal_contact", "waypoint", "no_path"]
+Reason = Literal["ik", "goal_contact", "no_path"]
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,22 @@ class PlanFailure:
     checks: int = 0
 
 
+@dataclass(frozen=True)
+class _Leg:
+    """Where a piece of a plan may end, and lines of arms whose tips are to move straight."""
+
+    choices: list[np.ndarray]
+    lines: dict[str, np.ndarray]
+
+
 def plan_motion(
     scene: Scene,
     goals: Goals,
     waypoints: Sequence[Goals] = (),
     *,
     split: bool = False,
+    straight: Collection[str] = (),
+    level: Collection[str] = (),
     allow: Iterable[tuple[str, str]] = (),
     seed: int = 0,
     checks: int = CHECKS,
@@ -77,8 +88,10 @@ def plan_motion(
         goals: by arm; an arm that is left out, or whose goal is None, stays.
         waypoints: goals on the way, which the search tries first; those that cannot be reached are left out.
         split: go from waypoint to waypoint, with a stop at each.
+        straight: arms whose tips move in straight lines and turn evenly, from stop to stop; nothing is searched then.
+        level: arms whose hands must not lean on the way, as with something on a dustpan.
         allow: pairs of bodies that may touch; an arm's name stands for its hand.
-        seed: of all random choices.
+        seed: of the search's random choices.
         checks: most collision checks of the search.
         speed: share of the speed limits, in (0, 1].
 
@@ -88,25 +101,26 @@ def plan_motion(
     """
     if not 0 < speed <= 1:
         raise TableError(f"speed {speed} must be a share in (0, 1]")
-    rng = np.random.default_rng(seed)
-    collisions = Collisions(scene, allow, limit=checks)
-    start = near = scene.joints
-    stops: list[list[np.ndarray]] = []
-    for waypoint in waypoints:
-        found = solve_goals(scene, waypoint, collisions, near, rng)
-        if found.ok:
-            stops.append(found.choices[:1])
-            near = found.choices[0]
-    found = solve_goals(scene, goals, collisions, near if split else start, rng)
-    if not found.ok:
-        return _goal_failure(found.unsolved, found.contacts, collisions.checks)
-    targets = [*stops, found.choices] if split else [found.choices]
-    ways = [] if split else [stop[0] for stop in stops]
-    pieces: list[Trajectory] = []
+    for name in straight:
+        scene.arm(name)
+    collisions = Collisions(scene, allow, checks, level)
+    here = start = scene.joints
+    ways: list[np.ndarray] = []
+    legs = _legs(scene, [*waypoints, goals], collisions, straight, level, split=split or bool(straight))
+    if isinstance(legs, PlanFailure):
+        return legs
+    if not (split or straight):
+        ways, legs = [leg.choices[0] for leg in legs[:-1]], legs[-1:]
+    rng, pieces = np.random.default_rng(seed), list[Trajectory]()
     try:
-        here = start
-        for target in targets:
-            piece = _search(scene, collisions, here, target, ways, rng, speed)
+        for leg in legs:
+            if straight:
+                path = _side_by_side(scene, here, leg)
+                if pairs := collisions.first_pairs(path):
+                    return _failure("no_path", "on the straight way", collisions, pairs)
+                piece = time_joint_path(scene.joint_names, path, scene.speed * speed, scene.acceleration * speed)
+            else:
+                piece = _search(scene, collisions, here, leg, ways, rng, speed)
             pieces.append(piece)
             here = piece.positions[-1]
     except ChecksSpentError:
@@ -116,34 +130,94 @@ def plan_motion(
     return JointPlan(_joined(pieces), start, collisions.checks)
 
 
-def _goal_failure(unsolved: dict[str, HandPose], contacts: Pairs, checks: int) -> PlanFailure:
-    if unsolved:
-        poses = "; ".join(
-            f"{arm} ({', '.join(f'{value:.2f}' for value in pose.position)})" for arm, pose in unsolved.items()
-        )
-        return PlanFailure("ik", f"no joint positions reach the goal of {poses}", tuple(unsolved), checks=checks)
-    text = "at the goal these collide: " + "; ".join(" and ".join(pair) for pair in contacts)
-    arms = sorted({name.partition("/")[0] for pair in contacts for name in pair if "/" in name})
-    return PlanFailure("goal_contact", text, tuple(arms), contacts, checks)
+def _legs(
+    scene: Scene,
+    stops: Sequence[Goals],
+    collisions: Collisions,
+    straight: Collection[str],
+    level: Collection[str],
+    *,
+    split: bool,
+) -> list[_Leg] | PlanFailure:
+    """Return where each piece may end, without waypoints that cannot be reached; a failure when the goal cannot."""
+    near = start = scene.joints
+    legs: list[_Leg] = []
+    for number, goals in enumerate(stops, 1):
+        last = number == len(stops)
+        found, lines = _solve(scene, goals, collisions, start if last and not split else near, (*straight, *level))
+        bent = tuple(name for name in straight if isinstance(goals.get(name), HandPose) and name not in lines)
+        if found.ok and not bent:
+            legs.append(_Leg(found.choices if last else found.choices[:1], lines))
+            near = found.choices[0]
+        elif last and found.unsolved:
+            poses = "; ".join(f"{arm} ({_text(pose)})" for arm, pose in found.unsolved.items())
+            text = f"no joint positions reach the goal of {poses}"
+            return PlanFailure("ik", text, tuple(found.unsolved), checks=collisions.checks)
+        elif last and found.contacts:
+            return _failure("goal_contact", "at the goal", collisions, found.contacts)
+        elif last:
+            text = f"{', '.join(bent)} cannot move straight to the goal; give a waypoint, or let the way be searched"
+            return PlanFailure("ik", text, bent, checks=collisions.checks)
+    return legs
+
+
+def _failure(reason: Reason, where: str, collisions: Collisions, contacts: Pairs) -> PlanFailure:
+    text = f"{where} these collide: " + "; ".join(" and ".join(pair) for pair in contacts)
+    named = {name.partition("/")[0] for pair in contacts for name in pair}
+    arms = [arm for arm in collisions.arms if arm in named]
+    return PlanFailure(reason, text, tuple(arms), contacts, collisions.checks)
+
+
+def _text(pose: HandPose) -> str:
+    return ", ".join(f"{value:.2f}" for value in pose.position)
+
+
+def _solve(
+    scene: Scene, goals: Goals, collisions: Collisions, near: np.ndarray, straight: Collection[str]
+) -> tuple[GoalCheck, dict[str, np.ndarray]]:
+    """Return joints for goals; arms that reach theirs in a straight line of the tip end where it does."""
+    kinematics, lines = Kinematics(scene), dict[str, np.ndarray]()
+    for name in straight:
+        arm, goal = scene.arm(name), goals.get(name)
+        if isinstance(goal, HandPose) and (line := kinematics.line(arm, near[arm.columns], goal)) is not None:
+            lines[name] = line
+    ends: Goals = {**goals, **{name: line[-1] for name, line in lines.items()}}
+    return solve_goals(scene, ends, collisions, near), lines
+
+
+def _side_by_side(scene: Scene, start: np.ndarray, leg: _Leg) -> np.ndarray:
+    """Return a path (N, J) on which arms follow their lines, and others go straight in joint space."""
+    goal = leg.choices[0]
+    path = np.linspace(start, goal, max(2, *(len(line) for line in leg.lines.values()), 2))
+    for name, line in leg.lines.items():
+        share = np.linspace(0, 1, len(line))
+        columns = scene.arms[name].columns
+        path[:, columns] = np.column_stack([np.interp(np.linspace(0, 1, len(path)), share, joint) for joint in line.T])
+    return path
 
 
 def _search(
     scene: Scene,
     collisions: Collisions,
     start: np.ndarray,
-    goals: list[np.ndarray],
+    leg: _Leg,
     waypoints: list[np.ndarray],
     rng: np.random.Generator,
     speed: float,
 ) -> Trajectory:
     """Return a collision-free trajectory. Raises ChecksSpentError."""
     arms = [arm.columns for arm in scene.arms.values()]
-    number = 0
+    lines = {list(scene.arms).index(name): line for name, line in leg.lines.items()}
+    goals, number = leg.choices, 0
+    if lines:
+        waypoints = [*waypoints, *_side_by_side(scene, start, leg)]
     while True:
         step = STEPS_M[min(number, len(STEPS_M) - 1)]
         space = Space(arms, scene.sweep, scene.lower, scene.upper, collisions.free, step)
         fine = Space(arms, scene.sweep, scene.lower, scene.upper, collisions.free, STEPS_M[-1])
-        path = connect(space, start, goals, samples_between(space, start, goals, scene.home, waypoints, rng))
+        samples = samples_between(space, start, goals, scene.home, waypoints, lines, rng)
+        path = connect(space, start, goals, samples)
+        assert path is not None, "the samples do not end"
         short = shorten(space, path, rng)
         rounded = (round_corners(short, collisions.free, round(corner / step)) for corner in CORNERS_M)
         for candidate in (*rounded, short, path):

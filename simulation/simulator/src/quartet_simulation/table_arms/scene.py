@@ -22,6 +22,8 @@ HOLDING_N = 0.5
 """Force of each pad, or of the cup, on what is held [N]."""
 CLOSING_S, PULLING_S = 0.8, 0.3
 """How long fingers take to close, and a cup to hold [s]."""
+LIES_ON = 0.5
+"""Least vertical part of the normal of a contact by which one thing lies on another."""
 AT_REST = 0.02
 """Speed below which everything is at rest [m/s, rad/s]."""
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -233,13 +235,34 @@ class Scene:
         wrench = np.zeros(6)
         for number, contact in enumerate(self.data.contact):
             for own, other in (contact.geom, contact.geom[::-1]):
-                body = int(self.model.body_weldid[self.model.geom_bodyid[other]])
+                body = self._whole(int(self.model.geom_bodyid[other]))
                 if own in one.touching and body and body not in self._arm_of_body:
                     mujoco.mj_contactForce(self.model, self.data, number, wrench)
                     pressed = forces.setdefault(body, [0.0] * len(one.touching))
                     pressed[one.touching.index(own)] += float(wrench[0])
         held = {body: min(pressed) for body, pressed in forces.items() if min(pressed) > HOLDING_N}
         return self.model.body(max(held, key=held.__getitem__)).name if held else None
+
+    def carries(self, arm: str) -> list[str]:
+        """Return the bodies that lie on an arm's hand or on what it holds, as cubes do on a dustpan."""
+        held = self.holds(arm)
+        under = {*self.arm(arm).hand_bodies, *([self.body(held)] if held else [])}
+        pairs: list[tuple[int, int]] = []
+        for contact in self.data.contact:
+            if abs(contact.frame[2]) > LIES_ON:
+                first, second = (int(self.model.geom_bodyid[geom]) for geom in contact.geom)
+                pairs.append((first, second) if contact.frame[2] > 0 else (second, first))
+        known = len(under) - 1
+        while known < len(under):
+            known = len(under)
+            under |= {self._whole(above) for below, above in pairs if below in under or self._whole(below) in under}
+            under -= {0, *self._arm_of_body} - self.arm(arm).hand_bodies
+        names = [self.model.body(body).name for body in sorted(under - self.arm(arm).hand_bodies)]
+        return [name for name in names if name != held]
+
+    def _whole(self, body: int) -> int:
+        """Return the body to which a body is fixed; 0 when it does not move."""
+        return int(self.model.body_weldid[body])
 
     def arm_contacts(self) -> Pairs:
         """Return the pairs of bodies of different arms that touch now."""

@@ -6,7 +6,7 @@ plans here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -96,8 +96,10 @@ class _Tree:
         return found
 
 
-def connect(space: Space, start: np.ndarray, goals: Sequence[np.ndarray], samples: Iterable[np.ndarray]) -> np.ndarray:
-    """Return a path (N, J) from the start to one of the goals; `space.free` ends a search that takes too long."""
+def connect(
+    space: Space, start: np.ndarray, goals: Sequence[np.ndarray], samples: Iterable[np.ndarray]
+) -> np.ndarray | None:
+    """Return a path (N, J) from the start to one of the goals, or None when the samples end without one."""
     for goal in goals:
         line = space.line(start, goal)
         if space.all_free(line):
@@ -116,7 +118,7 @@ def connect(space: Space, start: np.ndarray, goals: Sequence[np.ndarray], sample
                     forwards, backwards = backwards, forwards
                 return np.array(forwards[0].path(forwards[1])[::-1] + backwards[0].path(backwards[1])[1:])
         growing = 1 - growing
-    raise AssertionError("samples do not end")
+    return None
 
 
 def _grow(space: Space, tree: _Tree, target: np.ndarray, most: float) -> int | None:
@@ -143,13 +145,23 @@ def samples_between(
     start: np.ndarray,
     goals: Sequence[np.ndarray],
     home: np.ndarray,
-    waypoints: Sequence[np.ndarray],
+    waypoints: Iterable[np.ndarray],
+    lines: Mapping[int, np.ndarray],
     rng: np.random.Generator,
 ) -> Iterator[np.ndarray]:
     """Yield waypoints first, then random joints without end.
 
-    Half of the arms of a sample are on the straight line of their own from start to goal, often at one of its ends: an
-    arm lets another one pass by waiting. A tenth are near their home, where they are out of the way.
+    Half of the arms of a sample are on the line of their own from start to goal, often at one of its ends: an arm lets
+    another one pass by waiting. A tenth are near their home, where they are out of the way.
+
+    Args:
+        space: the arms.
+        start: where they are (J,).
+        goals: where they may end.
+        home: where they are out of the way (J,).
+        waypoints: joints to try first.
+        lines: joints (N, J of the arm) between start and goal, by number of the arm; the others' lines are straight.
+        rng: source of the samples.
     """
     yield from waypoints
     both = np.array([start, *goals])
@@ -157,11 +169,12 @@ def samples_between(
     while True:
         goal = goals[int(rng.integers(len(goals)))]
         sample = rng.uniform(low, high)
-        for columns in space.arms:
+        for number, columns in enumerate(space.arms):
             kind = rng.random()
             if kind < 0.5:
                 along = float(np.clip(rng.uniform(-0.5, 1.5), 0.0, 1.0))
-                sample[columns] = start[columns] + along * (goal[columns] - start[columns])
+                line = lines.get(number, np.array([start[columns], goal[columns]]))
+                sample[columns] = [np.interp(along, np.linspace(0, 1, len(line)), joint) for joint in line.T]
             elif kind < 0.6:
                 near_home = home[columns] + rng.normal(0.0, 0.2, home[columns].shape)
                 sample[columns] = np.clip(near_home, space.lower[columns], space.upper[columns])

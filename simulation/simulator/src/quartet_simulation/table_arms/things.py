@@ -9,6 +9,7 @@ from typing import Any
 
 import mujoco
 
+from quartet_simulation.errors import UnknownNameError
 from quartet_simulation.robot.parts import quaternion
 from quartet_simulation.table_arms.poses import Quaternion, Vector
 
@@ -125,8 +126,10 @@ Builder = Callable[[mujoco.MjSpec], None]
 
 def add_shapes(body: Any, name: str, shapes: Sequence[Shape], mass: float, friction: float, group: int = 0) -> None:
     """Add geoms named `name/number` to a body and share the mass among them by volume."""
-    total = sum(shape.volume for shape in shapes if shape.solid)
     for number, shape in enumerate(shapes):
+        if shape.kind not in GEOMS:
+            raise UnknownNameError("kind of shape", shape.kind, GEOMS)
+        total = sum(one.volume for one in shapes if one.solid)
         geom = body.add_geom(
             type=GEOMS[shape.kind],
             name=f"{name}/{number}",
