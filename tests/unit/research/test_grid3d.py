@@ -1,6 +1,7 @@
 """The 3D grid of RoCo: its rules, solvable instances, and a team that plans in it."""
 
 import json
+import math
 from collections import deque
 from itertools import product
 
@@ -157,12 +158,13 @@ def test_what_cannot_be_made_or_read_is_an_error(monkeypatch):
     state = GRID.state()
     for change, message in [
         ({"size": "x"}, "no state of grid3d: ValueError"),
+        ({"obstacles": [[0, 0, math.inf]]}, "no state of grid3d: OverflowError"),
         ({"obstacles": [[0, 0]]}, "no state"),
-        ({"obstacles": [[0, 0, 7]]}, r"\(0, 0, 7\) is outside of a grid of size 3"),
+        ({"obstacles": [[0, 0, 7]]}, "in a grid of size 3, every agent needs"),
         ({"goals": {}}, "every agent needs a start and a goal"),
         ({"starts": {}, "goals": {}}, "every agent needs"),
-        ({"obstacles": [[0, 0, 0]]}, "cells of their own"),
-        ({"starts": {"Alice": [0, 0, 0], "Bob": [0, 0, 0]}}, "cells of their own"),
+        ({"obstacles": [[0, 0, 0]]}, "of its own without an obstacle"),
+        ({"starts": {"Alice": [0, 0, 0], "Bob": [0, 0, 0]}}, "of its own without an obstacle"),
     ]:
         with pytest.raises(StateError, match=message):
             Grid3D.from_state({**state, **change})

@@ -57,7 +57,7 @@ def test_a_text_with_two_meanings_is_refused():
         read(scene, Alice="PUT a b c")
     twice = ToyTable(("Alice",), {"PICK": Form(("Cup", "cup"))})
     assert read(twice, Alice="PICK cup")["Alice"].object == "cup"
-    with pytest.raises(ReplyError, match=r"no object 'CUP'.*Valid objects: Cup, cup"):
+    with pytest.raises(ReplyError, match=r"'CUP' has no valid object.*Valid objects: Cup, cup"):
         read(twice, Alice="PICK CUP")
 
 
@@ -95,14 +95,14 @@ def test_the_last_plan_of_a_reply_counts_and_text_around_it_does_not():
         (execute(Alice="FLY", Bob="WAIT"), "'FLY' is no valid action. Valid actions: PICK <object> PLACE <target>;"),
         (execute(Alice="", Bob="WAIT"), "'' is no valid action"),
         (execute(Alice="SWEEP red_cube", Bob="WAIT"), "'SWEEP red_cube' is no valid action"),
-        (execute(Alice="PICK green_cube", Bob="WAIT"), "no object 'green_cube'. Valid objects: red_cube, blue_cube."),
-        (execute(Alice="PICK", Bob="WAIT"), "The object is missing. Valid objects: red_cube"),
-        (execute(Alice="PICK red_cube PLACE panel9", Bob="WAIT"), "no target 'panel9'. Valid targets: panel1, panel2"),
-        (execute(Alice="PICK red_cube PLACE ", Bob="WAIT"), "The target is missing"),
+        (execute(Alice="PICK green_cube", Bob="WAIT"), "no valid object. Write PICK <object>. Valid objects:"),
+        (execute(Alice="PICK", Bob="WAIT"), "'' has no valid object. Write PICK <object>. Valid objects: red_cube"),
+        (execute(Alice="PICK red_cube PLACE panel9", Bob="WAIT"), "has no valid target. Write PICK <object> PLACE"),
+        (execute(Alice="PICK red_cube PLACE ", Bob="WAIT"), "'red_cube PLACE' has no valid target"),
         (execute(Alice="PLACE green_cube panel1", Bob="WAIT"), "no valid object. Write PLACE <object> <target>."),
-        (execute(Alice="WAIT for Bob", Bob="WAIT"), "WAIT takes no 'for Bob'"),
+        (execute(Alice="WAIT for Bob", Bob="WAIT"), "The action takes no object, and there is 'for Bob'"),
         (execute(Alice=f"WAIT {PATH}", Bob="WAIT"), "WAIT takes no PATH"),
-        (execute(Alice="PICK red_cube and then " + "more " * 30, Bob="WAIT"), "more than 24 words"),
+        (execute(Alice="PICK red_cube and then " + "more " * 30, Bob="WAIT"), "no valid object"),
     ],
 )  # fmt: skip
 def test_what_is_no_plan_is_refused_with_quote_reason_and_remedy(reply, reason):
@@ -122,7 +122,7 @@ def test_what_is_no_plan_is_refused_with_quote_reason_and_remedy(reply, reason):
         ("PATH", "not a list of points"),
         ("PATH (0, 0, 0)", "not a list of points"),
         ("PATH [0, 0, 0]", "not a list of points"),
-        ("PATH []", "has 0 points"),
+        ("PATH []", "not a list of points"),
         ("PATH [(0, 0)]", "(0, 0) is not three finite numbers"),
         ("PATH [(0, 0, 0, 0)]", "not three finite numbers"),
         ("PATH [(0, 0, nan)]", "(0, 0, nan) is not three finite numbers"),
@@ -131,7 +131,6 @@ def test_what_is_no_plan_is_refused_with_quote_reason_and_remedy(reply, reason):
         ("PATH [(0, 1_0, 0)]", "not three finite numbers"),
         ("PATH [(0, 0, 0), oops]", "not a list of points"),
         ("PATH [(0, 0, 0)] gently", "not a list of points"),
-        ("PATH [" + "(0, 0, 0)," * 1001 + "]", "has 1001 points; valid: 1 to 1000"),
     ],
 )
 def test_a_path_that_is_none_is_refused(path, reason):
@@ -216,8 +215,9 @@ def test_no_text_takes_long(piece):
     began = time.process_time()
     for length in (19_000, 10_000_000):
         text = piece * (length // len(piece))
-        for reply in (text, f"EXECUTE\nNAME Alice ACTION PICK {text}\nNAME Bob ACTION WAIT\n", execute(Alice=text)):
+        told = [f"EXECUTE\nNAME Alice ACTION {verb} {text}\nNAME Bob ACTION WAIT\n" for verb in ("PICK", "PLACE")]
+        for reply in (text, *told, execute(Alice=text)):
             for scene in (TABLE, PATHS):
                 with pytest.raises(ReplyError):
                     parse_reply(reply, scene)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 3

@@ -68,7 +68,7 @@ class Grid3D:
         """
         if not SIZES[0] <= size <= SIZES[1]:
             raise SizeError(f"grid3d of size {size}: from {SIZES[0]} to {SIZES[1]} are possible")
-        cells = list(product(range(size), repeat=3))
+        cells = list(product(range(size), range(size), range(size)))
         count = round(OBSTACLE_SHARE * len(cells)) if obstacles is None else obstacles
         most = len(cells) - 2 * len(AGENTS)
         if not 0 <= count <= most:
@@ -77,8 +77,8 @@ class Grid3D:
         for _ in range(MOST_DRAWS):
             drawn = [cells[int(index)] for index in rng.permutation(len(cells))[: count + 2 * len(AGENTS)]]
             ends = drawn[count:]
-            starts = dict(zip(AGENTS, ends[: len(AGENTS)], strict=True))
-            goals = dict(zip(AGENTS, ends[len(AGENTS) :], strict=True))
+            starts: dict[str, Cell] = dict(zip(AGENTS, ends[: len(AGENTS)], strict=True))
+            goals: dict[str, Cell] = dict(zip(AGENTS, ends[len(AGENTS) :], strict=True))
             found = cls(size, frozenset(drawn[:count]), starts, goals)
             if found.solution() is not None:
                 return found
@@ -106,16 +106,13 @@ class Grid3D:
 
         Collisions are looked for only in paths that keep the other rules.
         """
-        return check_in_order(plan, {"constraints": self._find_broken_rules, "collision": self._find_collisions})
+        found = check_in_order(plan, {"constraints": self._broken_rules, "collision": self._collisions})
+        more = len(found) - MOST_COMPLAINTS
+        return found if more <= 0 else [*found[:MOST_COMPLAINTS], (found[0][0], f"There are {more} more faults.")]
 
-    def _find_broken_rules(self, plan: JointPlan) -> list[str]:
-        return _shortened(list(self._broken_rules({agent: action.path for agent, action in plan.items()})))
-
-    def _find_collisions(self, plan: JointPlan) -> list[str]:
-        return _shortened(list(self._collisions({agent: [*map(_cell, plan[agent].path)] for agent in self.robots})))
-
-    def _broken_rules(self, paths: Mapping[str, Sequence[Sequence[float]]]) -> Iterator[str]:
-        for agent in paths.keys() - set(self.robots):
+    def _broken_rules(self, plan: JointPlan) -> Iterator[str]:
+        paths = {agent: action.path for agent, action in plan.items()}
+        for agent in [agent for agent in paths if agent not in self.robots]:
             yield f"There is no {agent}; the agents are {', '.join(self.robots)}."
         for agent in self.robots:
             path = paths.get(agent, ())
@@ -133,7 +130,8 @@ class Grid3D:
                 if sorted(abs(b - a) for a, b in zip(before, after, strict=True)) != [0, 0, 1]:
                     yield f"{agent}, step {number}: from {_shown(before)} to {_shown(after)} is no step to a neighbour."
 
-    def _collisions(self, paths: Mapping[str, Sequence[Cell]]) -> Iterator[str]:
+    def _collisions(self, plan: JointPlan) -> Iterator[str]:
+        paths = {agent: [_cell(point) for point in plan[agent].path] for agent in self.robots}
         for agent, path in paths.items():
             for number, cell in enumerate(path):
                 if cell in self.obstacles:
@@ -198,16 +196,16 @@ class Grid3D:
             size = int(state["size"])
             obstacles = frozenset(_cell(cell) for cell in state["obstacles"])
             starts, goals = ({str(a): _cell(c) for a, c in state[key].items()} for key in ("starts", "goals"))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise StateError(f"no state of {cls.name}: {error!r}") from error
         ends = [*starts.values(), *goals.values()]
-        outside = [cell for cell in (*obstacles, *ends) if any(value not in range(size) for value in cell)]
-        if outside:
-            raise StateError(f"no state of {cls.name}: {outside[0]} is outside of a grid of size {size}")
-        if not starts or starts.keys() != goals.keys():
-            raise StateError(f"no state of {cls.name}: every agent needs a start and a goal")
-        if any(len(set(cells.values())) < len(cells) for cells in (starts, goals)) or obstacles & set(ends):
-            raise StateError(f"no state of {cls.name}: starts and goals need cells of their own without obstacles")
+        inside = all(value in range(size) for cell in (*obstacles, *ends) for value in cell)
+        apart = all(len(set(cells.values())) == len(cells) for cells in (starts, goals)) and not obstacles & set(ends)
+        if not starts or starts.keys() != goals.keys() or not inside or not apart:
+            raise StateError(
+                f"no state of {cls.name}: in a grid of size {size}, every agent needs a start and a goal of its own "
+                f"without an obstacle; these are obstacles {sorted(obstacles)}, starts {starts}, goals {goals}"
+            )
         return cls(size, obstacles, starts, goals)
 
 
@@ -218,8 +216,3 @@ def _cell(point: Sequence[float]) -> Cell:
 
 def _shown(point: Sequence[float]) -> str:
     return f"({', '.join(f'{value:g}' for value in point)})"
-
-
-def _shortened(reasons: list[str]) -> list[str]:
-    more = len(reasons) - MOST_COMPLAINTS
-    return reasons if more <= 0 else [*reasons[:MOST_COMPLAINTS], f"There are {more} more faults."]

@@ -16,8 +16,8 @@ def solve(
 ) -> dict[str, Path] | None:
     """Return a path of unit steps for each agent, without collisions; None if no order of planning finds one.
 
-    An agent stays at the end of its path. Each agent avoids the paths of those planned before it, so that an instance
-    in which two have to give way to each other may be missed.
+    Starts are apart, and so are goals. An agent stays at the end of its path. Each agent avoids the paths of those
+    planned before it, so that an instance in which two have to give way to each other may be missed.
     """
     for order in permutations(starts):
         paths: dict[str, Path] = {}
@@ -33,30 +33,19 @@ def solve(
 
 def _search(size: int, obstacles: Set[Cell], start: Cell, goal: Cell, others: list[Path]) -> Path | None:
     """Return the shortest path that avoids obstacles and the other agents at their times."""
-    if any(path[0] == start for path in others):
-        return None
     free_after = max((time for path in others for time, cell in enumerate(path) if cell == goal), default=-1)
-    if any(path[-1] == goal for path in others):
-        return None
-    came: dict[tuple[Cell, int], Cell] = {}
-    queue = [(_distance(start, goal), 0, start)]
+    queue: list[tuple[int, Path]] = [(_distance(start, goal), (start,))]
     seen = {(start, 0)}
     while queue:
-        _, time, cell = heapq.heappop(queue)
-        if cell == goal and time > free_after:
-            return _trace(came, cell, time)
-        if time >= HORIZON * size:
-            continue
-        for after in _neighbours(cell, size):
-            if (
-                after in obstacles
-                or (after, time + 1) in seen
-                or any(_hits(path, cell, after, time) for path in others)
-            ):
-                continue
-            seen.add((after, time + 1))
-            came[after, time + 1] = cell
-            heapq.heappush(queue, (time + 1 + _distance(after, goal), time + 1, after))
+        _, path = heapq.heappop(queue)
+        cell, time = path[-1], len(path)
+        if cell == goal and time - 1 > free_after:
+            return path
+        for after in _neighbours(cell, size) if time <= HORIZON * size else ():
+            hit = any(_hits(other, cell, after, time) for other in others)
+            if after not in obstacles and not hit and (after, time) not in seen:
+                seen.add((after, time))
+                heapq.heappush(queue, (time + _distance(after, goal), (*path, after)))
     return None
 
 
@@ -68,19 +57,10 @@ def _neighbours(cell: Cell, size: int) -> Iterator[Cell]:
 
 
 def _hits(path: Path, before: Cell, after: Cell, time: int) -> bool:
-    """Return whether a step that begins at a time meets the agent of a path, in a cell or between two."""
-    there, then = path[min(time, len(path) - 1)], path[min(time + 1, len(path) - 1)]
+    """Return whether a step that ends at a time meets the agent of a path, in a cell or between two."""
+    there, then = path[min(time - 1, len(path) - 1)], path[min(time, len(path) - 1)]
     return then == after or (then == before and there == after)
 
 
 def _distance(one: Cell, other: Cell) -> int:
     return sum(abs(a - b) for a, b in zip(one, other, strict=True))
-
-
-def _trace(came: Mapping[tuple[Cell, int], Cell], cell: Cell, time: int) -> Path:
-    path = [cell]
-    while time:
-        cell = came[cell, time]
-        time -= 1
-        path.append(cell)
-    return tuple(reversed(path))

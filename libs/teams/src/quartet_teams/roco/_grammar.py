@@ -4,29 +4,25 @@ EXECUTE
 NAME <robot> ACTION <verb> <object> [target] [PATH [(x, y, z), ...]]      one line for each robot
 """
 
+import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from quartet_teams._talk import EXECUTE, ends_with_execute, find_keywords
 from quartet_teams.errors import ReplyError
-from quartet_teams.roco._actions import VERBS, Action, Form, JointPlan, Point, Verb
+from quartet_teams.roco._actions import VERBS, Action, Form, JointPlan, Point, Verb, plan_text
 from quartet_teams.roco._scene import Scene
 
 MOST_REPLY = 20_000
 """Characters of a reply; a longer one is refused."""
-MOST_WORDS = 24
-"""Words of an action without its path."""
-MOST_POINTS = 1000
-"""Points of a path."""
-MOST_LISTED = 40
-"""Valid names that an error lists."""
+MOST_WORDS = 12
+"""Words of an object's name."""
 _NAME = re.compile(r"^[^\w\n]*(?i:name)\b|\bNAME\b", re.MULTILINE)
 _ACTION = re.compile(r"\b(?i:action)\b")
 _PATH = re.compile(r"\b(?i:path)\b")
-_PLACE = re.compile(r"\s(?i:place)\s")
 _POINT = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
-_LINK = {"at", "in", "into", "on", "onto", "to"}
+_LINKS = {"place", "at", "in", "into", "on", "onto", "to"}
 """Words that may stand before a target."""
 _AROUND = " \t\r\n.,;:!<>\"'*_`"
 """Characters that may stand around a name or an action."""
@@ -45,11 +41,7 @@ def parse_reply(reply: str, scene: Scene) -> JointPlan:
         reason = f"There is no line for {', '.join(missing)}."
         raise ReplyError("\n".join(lines), reason, _format(scene))
     _check_grippers(plan, scene)
-    if scene.equal_paths and len({len(action.path) for action in plan.values() if action.path}) > 1:
-        counts = ", ".join(f"{robot} {len(action.path)}" for robot, action in plan.items() if action.path)
-        reason = f"The paths have unequal numbers of points: {counts}."
-        raise ReplyError("\n".join(lines), reason, "Give every PATH the same number of points.")
-    _check_lengths(plan)
+    _check_lengths(plan, scene)
     return {robot: plan[robot] for robot in scene.robots}
 
 
@@ -92,104 +84,76 @@ def _read_line(line: str, scene: Scene) -> Action:
     parts = _ACTION.split(line.removeprefix("NAME "), maxsplit=1)
     if len(parts) < 2:
         raise ReplyError(line, "ACTION is missing.", "Write NAME <robot> ACTION <action>.")
-    named, rest = parts
+    named, action = parts
     robot = _resolve(named, scene.robots)
     if robot is None:
-        raise ReplyError(line, f"There is no robot {_shown(named)}.", f"Valid robots: {_listed(scene.robots)}.")
-    path = _PATH.search(rest)
-    words = (rest[: path.start()] if path else rest).strip(_AROUND)
-    verb, arguments = _read_verb(line, words, scene)
+        raise ReplyError(line, f"There is no robot {_shown(named)}.", f"Valid robots: {', '.join(scene.robots)}.")
+    path = _PATH.search(action)
+    words = (action[: path.start()] if path else action).strip(_AROUND).split()
+    verb = _find_verb(words, scene)
+    if verb is None:
+        valid = "; ".join(form.written(verb) for verb, form in scene.forms.items())
+        raise ReplyError(line, f"{_shown(' '.join(words))} is no valid action.", f"Valid actions: {valid}.")
     form = scene.forms[verb]
-    target = ""
-    if verb == "PICK PLACE":
-        picked, _, placed = arguments.partition("\n")
-        name = _resolved(line, picked, form.objects, "object")
-        target = _resolved(line, _without_link(placed), form.targets, "target")
-    elif form.targets:
-        name, target = _read_object_and_target(line, arguments, verb, form)
-    elif form.objects:
-        name = _resolved(line, arguments, form.objects, "object")
-    elif arguments:
-        raise ReplyError(line, f"{verb} takes no {_shown(arguments)}.", f"Write {form.written(verb)}.")
+    name, target = _read_arguments(line, words[1:], form, f"Write {form.written(verb)}.")
+    if form.path != bool(path):
+        reason = f"{verb} {'has' if form.path else 'takes'} no PATH."
+        raise ReplyError(line, reason, f"Write {form.written(verb)}.")
+    return Action(robot, verb, name, target, _read_path(line, action[path.end() :]) if path else ())
+
+
+def _find_verb(words: Sequence[str], scene: Scene) -> Verb | None:
+    """Return the first of `VERBS` that fits, None if the scene has none."""
+    first = words[0].strip(_AROUND).upper() if words else ""
+    composed = first == "PICK" and "place" in map(str.lower, words)
+    fits = (verb for verb in VERBS if verb in scene.forms)
+    return next((verb for verb in fits if verb == first or (composed and verb == "PICK PLACE")), None)
+
+
+def _read_arguments(line: str, words: Sequence[str], form: Form, remedy: str) -> tuple[str, str]:
+    """Return object and target, each of which may have several words; exactly one reading must be valid."""
+    shown = _shown(" ".join(words))
+    if not form.objects:
+        if words:
+            raise ReplyError(line, f"The action takes no object, and there is {shown}.", remedy)
+        return "", ""
+    splits = range(1, MOST_WORDS + 1) if form.targets else [len(words)]
+    named = {count: name for count in splits if (name := _resolve(" ".join(words[:count]), form.objects))}
+    if form.targets:
+        ends = {count: _resolve(_without_links(words[count:]), form.targets) for count in named}
+        readings = {(name, end) for count, name in named.items() if (end := ends[count])}
     else:
-        name = ""
-    if form.path and path is None:
-        raise ReplyError(line, f"{verb} has no PATH.", f"Write {form.written(verb)}.")
-    if path and not form.path:
-        raise ReplyError(line, f"{verb} takes no PATH.", "Leave the PATH out.")
-    return Action(robot, verb, name, target, _read_path(line, rest[path.end() :]) if path else ())
-
-
-def _read_verb(line: str, words: str, scene: Scene) -> tuple[Verb, str]:
-    """Return the first of `VERBS` that fits, and its arguments; those of PICK PLACE are apart by a line break."""
-    if len(words.split()) > MOST_WORDS:
-        raise ReplyError(line, f"The action has more than {MOST_WORDS} words.", _valid_actions(scene))
-    first, _, arguments = words.partition(" ")
-    first = first.strip(_AROUND).upper()
-    parts = _PLACE.split(f" {arguments.strip()} ")
-    for verb in VERBS:
-        if verb not in scene.forms:
-            continue
-        if verb == "PICK PLACE":
-            if first == "PICK" and len(parts) == 2:
-                return verb, "\n".join(part.strip() for part in parts)
-        elif verb == first:
-            return verb, arguments.strip()
-    raise ReplyError(line, f"{_shown(words)} is no valid action.", _valid_actions(scene))
-
-
-def _valid_actions(scene: Scene) -> str:
-    return f"Valid actions: {'; '.join(form.written(verb) for verb, form in scene.forms.items())}."
-
-
-def _read_object_and_target(line: str, arguments: str, verb: Verb, form: Form) -> tuple[str, str]:
-    """Return object and target, both of which may have several words; only one reading may be valid."""
-    words = arguments.split()
-    readings: set[tuple[str, str]] = set()
-    named: set[str] = set()
-    for count in range(1, len(words) + 1):
-        name = _resolve(" ".join(words[:count]), form.objects)
-        if name is not None:
-            named.add(name)
-            target = _resolve(_without_link(" ".join(words[count:])), form.targets)
-            readings |= {(name, target)} if target is not None else set()
+        readings = {(name, "") for name in named.values()}
     if len(readings) == 1:
         return readings.pop()
     if readings:
         told = "; ".join(f"{name}, {target}" for name, target in sorted(readings))
-        raise ReplyError(line, f"{_shown(arguments)} has several meanings: {told}.", "Write the names exactly.")
+        raise ReplyError(line, f"{shown} has several meanings: {told}.", "Write the names exactly.")
     what, valid = ("target", form.targets) if named else ("object", form.objects)
-    remedy = f"Write {form.written(verb)}. Valid {what}s: {_listed(valid)}."
-    raise ReplyError(line, f"{_shown(arguments)} has no valid {what}.", remedy)
+    raise ReplyError(line, f"{shown} has no valid {what}.", f"{remedy} Valid {what}s: {', '.join(valid)}.")
 
 
 def _read_path(line: str, text: str) -> tuple[Point, ...]:
     remedy = "Write PATH [(x, y, z), ...] with finite numbers."
     text = text.strip(_AROUND)
-    inner = text[1:-1]
-    if not (text.startswith("[") and text.endswith("]")) or _POINT.sub("", inner).strip(" ,\t"):
+    found = _POINT.findall(text[1:-1])
+    if not found or text[0] + text[-1] != "[]" or _POINT.sub("", text[1:-1]).strip(" ,"):
         raise ReplyError(line, "The PATH is not a list of points.", remedy)
-    found = _POINT.findall(inner)
-    if not 1 <= len(found) <= MOST_POINTS:
-        raise ReplyError(line, f"The PATH has {len(found)} points; valid: 1 to {MOST_POINTS}.", remedy)
     points: list[Point] = []
     for point in found:
-        numbers = [number for part in point.split(",") if (number := _number(part)) is not None]
-        if len(numbers) != 3 or point.count(",") != 2:
+        x, y, z, *more = *map(_number, point.split(",")), math.nan, math.nan
+        if len(more) != 2 or not all(map(math.isfinite, (x, y, z))):
             raise ReplyError(line, f"({point.strip()[:60]}) is not three finite numbers.", remedy)
-        points.append((numbers[0], numbers[1], numbers[2]))
+        points.append((x, y, z))
     return tuple(points)
 
 
-def _number(text: str) -> float | None:
-    text = text.strip()
-    if not re.fullmatch(r"[-+]?[\d.]{1,24}([eE][-+]?\d{1,3})?", text, re.ASCII):
-        return None
+def _number(text: str) -> float:
+    """Return a number, NaN for any other text."""
     try:
-        number = float(text)
+        return float(text) if len(text) < 40 and "_" not in text else math.nan
     except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+        return math.nan
 
 
 def _check_grippers(plan: JointPlan, scene: Scene) -> None:
@@ -209,22 +173,18 @@ def _check_grippers(plan: JointPlan, scene: Scene) -> None:
             raise ReplyError(line, reason, f"{robot} must PICK {action.object} first.")
 
 
-def _check_lengths(plan: JointPlan) -> None:
-    """Refuse PICK PLACE, which takes two sub-plans, together with an action that takes one and is no MOVE or WAIT."""
+def _check_lengths(plan: JointPlan, scene: Scene) -> None:
+    """Refuse unequal paths, and PICK PLACE, which takes two motions, with one that takes one and is no MOVE or WAIT."""
+    paths = {robot: len(action.path) for robot, action in plan.items() if action.path}
+    if scene.equal_paths and len(set(paths.values())) > 1:
+        counts = ", ".join(f"{robot} {count}" for robot, count in paths.items())
+        reason = f"The paths have unequal numbers of points: {counts}."
+        raise ReplyError(plan_text(plan), reason, "Give every PATH the same number of points.")
     long = next((robot for robot, action in plan.items() if action.verb == "PICK PLACE"), None)
     short = next((robot for robot, one in plan.items() if one.verb not in {"PICK PLACE", "MOVE", "WAIT"}), None)
     if long and short:
-        line = f"NAME {short} ACTION {plan[short]}"
         reason = f"{long} picks and places, which takes two motions, and {short} has one."
-        raise ReplyError(line, reason, f"Let {short} MOVE or WAIT, or PICK and PLACE, too.")
-
-
-def _resolved(line: str, text: str, valid: Sequence[str], what: str) -> str:
-    name = _resolve(text, valid)
-    if name is None:
-        shown = f"There is no {what} {_shown(text)}." if text.strip(_AROUND) else f"The {what} is missing."
-        raise ReplyError(line, shown, f"Valid {what}s: {_listed(valid)}.")
-    return name
+        raise ReplyError(plan_text(plan), reason, f"Let {short} MOVE or WAIT, or PICK and PLACE, too.")
 
 
 def _resolve(text: str, valid: Sequence[str]) -> str | None:
@@ -240,17 +200,10 @@ def _plain(text: str) -> str:
     return "_".join(text.casefold().replace("_", " ").replace("-", " ").strip(_AROUND).split())
 
 
-def _without_link(text: str) -> str:
-    first, _, rest = text.strip().partition(" ")
-    return rest if first.lower() in _LINK else text
+def _without_links(words: Sequence[str]) -> str:
+    return " ".join(itertools.dropwhile(lambda word: word.lower() in _LINKS, words))
 
 
 def _shown(text: str) -> str:
     text = text.strip(_AROUND)
     return f"'{text[:60]}{'…' if len(text) > 60 else ''}'"
-
-
-def _listed(valid: Iterable[str]) -> str:
-    names = list(valid)
-    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
-    return ", ".join(names[:MOST_LISTED]) + more
