@@ -109,7 +109,8 @@ class SortCubes(TableTask):
 
     def _on_own(self, name: str) -> bool:
         x, y, _ = self.scene.position(name)
-        return math.dist((x, y), (PANEL_X[GOALS[name]], PANEL_Y)) <= ON_PANEL
+        near = math.dist((x, y), (PANEL_X[GOALS[name]], PANEL_Y)) <= ON_PANEL
+        return near or self._touch(name, GOALS[name])
 
     def panel_of(self, name: str) -> str:
         """Return the panel on which a block is; "" if it is on none."""

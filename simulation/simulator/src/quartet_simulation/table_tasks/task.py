@@ -119,6 +119,11 @@ class TableTask(ABC):
         held = self.scene.holds(robot)
         return (held,) if held else ()
 
+    def _touch(self, first: str, second: str) -> bool:
+        """Return whether two bodies touch."""
+        pair, of = {self.scene.body(first), self.scene.body(second)}, self.scene.model.geom_bodyid
+        return any({int(of[geom]) for geom in contact.geom} == pair for contact in self.scene.data.contact)
+
     @abstractmethod
     def _constraints(self, plan: JointPlan) -> Iterable[str]:
         """Yield the rules of the task that a plan breaks."""
@@ -158,12 +163,12 @@ class TableTask(ABC):
 
     def _without_joints(self, plan: JointPlan) -> Iterable[str]:
         for goals in self._goals(plan):
-            for robot, pose in check_goals(self.scene, goals.poses, goals.allow, self.seed).unsolved.items():
+            for robot, pose in check_goals(self.scene, goals.poses, goals.allow).unsolved.items():
                 yield f"{robot} has no joint positions (IK) for {_text(pose)}; take another target or object."
 
     def _collisions(self, plan: JointPlan) -> Iterable[str]:
         for goals in self._goals(plan):
-            checked = check_goals(self.scene, goals.poses, goals.allow, self.seed)
+            checked = check_goals(self.scene, goals.poses, goals.allow)
             for first, second in checked.contacts:
                 yield f"{first} and {second} would collide at the goals; let one robot wait or act elsewhere."
 
