@@ -106,8 +106,10 @@ def _find_verb(words: Sequence[str], scene: Scene) -> Verb | None:
     """Return the first of `VERBS` that fits, None if the scene has none."""
     first = words[0].strip(_AROUND).upper() if words else ""
     composed = first == "PICK" and "place" in map(str.lower, words)
-    fits = (verb for verb in VERBS if verb in scene.forms)
-    return next((verb for verb in fits if verb == first or (composed and verb == "PICK PLACE")), None)
+    for verb in VERBS:
+        if verb in scene.forms and (verb == first or (composed and verb == "PICK PLACE")):
+            return verb
+    return None
 
 
 def _read_arguments(line: str, words: Sequence[str], form: Form, remedy: str) -> tuple[str, str]:
