@@ -19,8 +19,10 @@ from quartet_simulation.table_arms import (
     Scene,
     Shape,
     Thing,
+    broom,
     build_table,
     check_goals,
+    dustpan,
     execute,
     plan_motion,
 )
@@ -109,6 +111,7 @@ def test_free_turn_leaves_hand_upright() -> None:
     assert math.dist(scene.hand_pose("Alice").position, (-0.3, 0.5, 0.3)) < 1e-3
 
 
+@pytest.mark.slow
 def test_cup_carries_slice_and_drops_it() -> None:
     dave = ArmAt("Dave", "humanoid", (-0.3, 1.06, 0.17), FAR, RAIL, hand="suction")
     scene = build_table([dave], [SLICE])
@@ -128,6 +131,7 @@ def test_cup_carries_slice_and_drops_it() -> None:
     assert scene.position("slice")[2] < 0.16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ur5", "panda", "humanoid"])
 def test_fingers_lift_cube(kind: str) -> None:
     scene = build_table([ArmAt("A", kind, (-0.3, -0.2, 0.15), NEAR, RAIL)], [CUBE])
@@ -142,6 +146,7 @@ def test_fingers_lift_cube(kind: str) -> None:
     assert scene.holds("A") is None
 
 
+@pytest.mark.slow
 def test_two_hands_lift_rope_by_its_ends() -> None:
     scene = build_table([ALICE, BOB], [Rope("rope", (0.0, 0.5, 0.17))])
     scene.settle()
@@ -158,6 +163,7 @@ def test_two_hands_lift_rope_by_its_ends() -> None:
     assert {scene.holds("Alice"), scene.holds("Bob")} == {"rope/00", "rope/24"}
 
 
+@pytest.mark.slow
 def test_crossing_arms_keep_apart_where_straight_lines_collide() -> None:
     scene, goals = crossing()
     before = scene.snapshot()
@@ -170,6 +176,7 @@ def test_crossing_arms_keep_apart_where_straight_lines_collide() -> None:
     assert math.dist(scene.hand_pose("Bob").position, goals["Bob"].position) < 0.003
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_plans() -> None:
     scene, goals = crossing()
     plans = [plan_motion(scene, goals, seed=seed) for seed in (1, 1, 2)]
@@ -191,6 +198,7 @@ def test_number_of_checks_ends_hopeless_search() -> None:
     assert "2000 collision checks" in failure.text
 
 
+@pytest.mark.slow
 def test_held_thing_is_part_of_collision_check() -> None:
     post = Thing("post", (Shape("box", (0.02, 0.02, 0.1)),), (-0.4, 0.7, 0.25))
     bar = Thing("bar", (Shape("box", (0.02, 0.15, 0.02)),), (-0.4, 0.4, 0.171), mass=0.1)
@@ -278,6 +286,91 @@ def test_builder_callback_adds_mechanisms() -> None:
     assert any("door" in pair for pair in found.contacts)
 
 
+def tips(scene: Scene, plan: JointPlan, arm: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return positions (N, 3) of a tip along a plan, and how far the hand leans from pointing down (N,) [rad]."""
+    data = mujoco.MjData(scene.model)
+    places, leans = [], []
+    for time in np.arange(0, plan.trajectory.duration, 0.02):
+        data.qpos[scene.qpos] = plan.trajectory.at(float(time))[0]
+        mujoco.mj_kinematics(scene.model, data)
+        places.append(data.site_xpos[scene.arm(arm).tip].copy())
+        leans.append(math.acos(min(1.0, -float(data.site_xmat[scene.arm(arm).tip][8]))))
+    return np.array(places), np.array(leans)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("x", "yaw"), [(0.4, 0.3), (0.9, 2.0)])
+def test_swept_cube_stays_on_dustpan_on_its_way_to_the_bin(x: float, yaw: float) -> None:
+    cube = Thing("cube", (Shape("box", (0.025, 0.025, 0.025)),), (x, 0.5, 0.176), yaw, mass=0.125)
+    pan = ArmAt("Alice", "ur5", (-0.2, -0.2, 0.15), NEAR, RAIL, dustpan())
+    scene = build_table([pan, ArmAt("Bob", "panda", (0.6, 1.02, 0.1), FAR, RAIL, broom())], [cube])
+    scene.settle()
+    touching = [("Alice", "table"), ("Bob", "table"), ("Bob", "cube"), ("Alice", "cube"), ("Alice", "Bob")]
+
+    def straight(goals: dict[str, HandPose], speed: float = 0.5) -> None:
+        plan = plan_motion(scene, goals, straight=list(goals), allow=touching, speed=speed)
+        assert isinstance(plan, JointPlan), plan
+        assert execute(scene, plan).ok
+
+    go(scene, {"Alice": HandPose.down((x, 0.29, 0.25)), "Bob": HandPose.down((x, 0.62, 0.25))})
+    straight({"Alice": HandPose.down((x, 0.29, 0.151)), "Bob": HandPose.down((x, 0.62, 0.152))})
+    straight({"Bob": HandPose.down((x, 0.395, 0.158))}, speed=0.2)
+    straight({"Bob": HandPose.down((x, 0.62, 0.25))})
+    assert scene.carries("Alice") == ["cube"]
+    straight({"Alice": HandPose.down((x, 0.29, 0.3))})
+    plan = plan_motion(scene, {"Alice": HandPose.down((-0.5, 0.29, 0.5))}, level=["Alice"])
+    assert isinstance(plan, JointPlan)
+    assert execute(scene, plan).ok
+    assert scene.carries("Alice") == ["cube"]
+
+
+def test_straight_motion_keeps_tip_on_a_line_at_an_even_turn() -> None:
+    scene = build_table([ALICE, BOB])
+    go(scene, {"Alice": HandPose.down((-0.6, 0.4, 0.3)), "Bob": HandPose.down((0.4, 0.6, 0.3))})
+    goals = {"Alice": HandPose.down((-0.2, 0.6, 0.3)), "Bob": HandPose.down((0.6, 0.6, 0.3))}
+    plan = plan_motion(scene, goals, straight=["Alice"])
+    assert isinstance(plan, JointPlan)
+    places, leans = tips(scene, plan, "Alice")
+    assert np.abs(places[:, 2] - 0.3).max() < 0.002
+    assert np.abs(places[:, 1] - (0.4 + (places[:, 0] + 0.6) / 2)).max() < 0.002
+    assert leans.max() < 0.01
+    assert execute(scene, plan).ok
+    assert math.dist(scene.hand_pose("Bob").position, (0.6, 0.6, 0.3)) < 0.002
+
+
+def test_straight_motion_through_a_wall_names_what_it_meets() -> None:
+    wall = Thing("wall", (Shape("box", (0.02, 0.2, 0.2)),), (-0.3, 0.5, 0.3))
+    scene = build_table([ALICE], [wall])
+    go(scene, {"Alice": HandPose.down((-0.6, 0.5, 0.3))})
+    goal = {"Alice": HandPose.down((0.0, 0.5, 0.3))}
+    failure = plan_motion(scene, goal, straight=["Alice"])
+    assert isinstance(failure, PlanFailure)
+    assert failure.reason == "no_path"
+    assert any("wall" in pair for pair in failure.bodies)
+    assert isinstance(plan_motion(scene, goal), JointPlan)
+
+
+@pytest.mark.slow
+def test_level_hand_does_not_spill_where_a_free_one_does() -> None:
+    cube = Thing("cube", (Shape("box", (0.025, 0.025, 0.025)),), (0, 0.6, 0.18), mass=0.125, friction=0.3)
+    scene = build_table([ArmAt("Alice", "ur5", (-0.2, -0.2, 0.15), NEAR, RAIL, dustpan())], [cube])
+    go(scene, {"Alice": HandPose.down((0.6, 0.35, 0.26))})
+    scene.place("cube", (0.6, 0.42, 0.29))
+    scene.settle()
+    assert scene.carries("Alice") == ["cube"]
+    before, goal = scene.snapshot(), {"Alice": HandPose.down((-0.5, 0.35, 0.4))}
+    plan = plan_motion(scene, goal, level=["Alice"])
+    assert isinstance(plan, JointPlan)
+    assert tips(scene, plan, "Alice")[1].max() < 0.21
+    assert execute(scene, plan).ok
+    assert scene.carries("Alice") == ["cube"]
+    leaning = {"Alice": scene.joints + np.array([0, 0, 0, 0, 0.9, 0, 0])}
+    scene.restore(before)
+    assert isinstance(plan_motion(scene, leaning, level=["Alice"], checks=5000), PlanFailure)
+    go(scene, leaning)
+    assert scene.carries("Alice") == []
+
+
 @pytest.mark.parametrize(
     ("arms", "text"),
     [
@@ -331,6 +424,7 @@ def test_values_that_make_no_sense_are_refused() -> None:
         execute(scene, plan)
 
 
+@pytest.mark.slow
 def test_snapshot_brings_back_what_hands_hold() -> None:
     scene = build_table([ALICE], [CUBE])
     scene.settle()

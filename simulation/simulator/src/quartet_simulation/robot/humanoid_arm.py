@@ -52,6 +52,7 @@ def add_arm(spec: mujoco.MjSpec, base: Any, pos: tuple[float, float, float], yaw
     x, _, height = SHOULDER
     capsule(body, "torso", (-0.02, 0, 0.12), (x - 0.06, 0, height - 0.02), 0.09, LIGHT, 12.0)
     box(body, "pelvis", (-0.02, 0, 0.05), (0.10, 0.13, 0.05), DARK, 8.0)
+    capsule(body, "neck", (x - 0.06, 0, height), (x - 0.06, 0, height + 0.16), 0.035, GREY, 0.5)
     body.add_geom(
         name="head",
         type=mujoco.mjtGeom.mjGEOM_SPHERE,

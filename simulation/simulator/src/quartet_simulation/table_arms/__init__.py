@@ -11,7 +11,8 @@
     check = check_goals(scene, above)                   # which poses no joints reach, which bodies meet there
     plan = plan_motion(scene, above, seed=1)            # from the present state: JointPlan or PlanFailure
     done = execute(scene, plan)                         # physics; rewinds the scene where it cannot be executed
-    plan = plan_motion(scene, lower, allow=[("Alice", "cube")])
+    plan = plan_motion(scene, lower, allow=[("Alice", "cube")], straight=["Alice"])     # its tip on a line, no search
+    plan = plan_motion(scene, away, level=["Alice"])    # its hand does not lean, as with something on a dustpan
     ...
     scene.grasp("Alice")                                # {"Alice": "cube"}, or None when the hand holds nothing
     scene.holds("Alice"), scene.hand_pose("Alice"), scene.position("cube")
@@ -22,9 +23,10 @@ A rail lets the foot slide along the world's x axis. A hand is `fingers` (two, b
 MuJoCo's adhesion), or a `BoltedTool`. The pose of a hand is that of its tip: between the ends of the fingers, the
 middle of the cup's face, or the tip of the tool; z points out of the hand, and fingers close along x.
 
-A name in `allow` is a body, or an arm, which stands for its hand. What a hand holds moves with it and is checked;
-held parts of mechanisms and ropes are left out, because they do not follow one hand rigidly. Equal seeds give equal
-plans: a search is limited by a number of collision checks, not by time.
+A name in `allow` is a body, or an arm, which stands for its hand; a tool pushes what it may touch. Everything that a
+hand holds, and that lies on it, moves with it and is checked; held parts of mechanisms and ropes are left out, because
+they do not follow one hand rigidly. Equal seeds give equal plans: a search is limited by a number of collision checks,
+not by time.
 """
 
 from quartet_simulation.table_arms.build import ArmAt, TableTop, build_table
@@ -35,6 +37,7 @@ from quartet_simulation.table_arms.plan import JointPlan, PlanFailure, plan_moti
 from quartet_simulation.table_arms.poses import HandPose
 from quartet_simulation.table_arms.scene import Scene, State
 from quartet_simulation.table_arms.things import BoltedTool, Rope, Shape, Thing
+from quartet_simulation.table_arms.tools import broom, dustpan
 
 __all__ = [
     "KINDS",
@@ -53,8 +56,10 @@ __all__ = [
     "State",
     "TableTop",
     "Thing",
+    "broom",
     "build_table",
     "check_goals",
+    "dustpan",
     "execute",
     "plan_motion",
 ]

@@ -36,7 +36,7 @@ class Collisions:
 
     Args:
         scene: the table; its state is copied.
-        allow: pairs of bodies that may touch; an arm's name stands for its hand.
+        allow: pairs of bodies that may touch; an arm's name stands for its hand. A tool pushes what it may touch.
         limit: number of calls of `free` before it raises ChecksSpentError.
         level: arms whose hands must not lean by more than MOST_LEAN from where they point now.
     """
@@ -75,8 +75,9 @@ class Collisions:
         self._need[others & (self._owner[:, None] >= 0) & (self._owner[None, :] >= 0)] = CLEARANCE
         self._model.geom_margin[self._owner >= 0] = CLEARANCE
         for one, other in allow:
+            depth = np.inf if self._pushes(one, other) or self._pushes(other, one) else ALLOWED_DEPTH
             for first, second in product(self._named(one), self._named(other)):
-                self._let(first, second, -ALLOWED_DEPTH)
+                self._let(first, second, -depth)
         self._sum_masks()
         self._forget_overlaps_at_home()
         for first, second, distance in self._contacts(scene.joints):
@@ -104,8 +105,8 @@ class Collisions:
             self._carried.append((body, arm.tip, relative))
         else:
             for first, second in product(family, arm.hand_bodies):
-                for pair in product(self._geoms_of[first], self._geoms_of[second]):
-                    self._let(*pair, -ALLOWED_DEPTH)
+                for one, other in product(self._geoms_of[first], self._geoms_of[second]):
+                    self._let(int(one), int(other), -ALLOWED_DEPTH)
 
     def _line(self, body: int) -> list[int]:
         """Return a body and those that it hangs on, as far as these move."""
@@ -124,6 +125,13 @@ class Collisions:
             if int(self._model.body_parentid[body]) in family:
                 family.add(body)
         return [int(geom) for body in family for geom in self._geoms_of[body]]
+
+    def _pushes(self, name: str, other: str) -> bool:
+        """Return whether a body gives way to an arm's tool, as a cube to a broom."""
+        arms = self._scene.arms
+        return (
+            name in arms and arms[name].grip is None and other not in arms and bool(self._line(self._scene.body(other)))
+        )
 
     def _let(self, first: int, second: int, distance: float) -> None:
         self._need[first, second] = self._need[second, first] = distance
@@ -148,9 +156,9 @@ class Collisions:
 
     def free(self, joints: np.ndarray) -> bool:
         """Return whether nothing collides at joint positions (J,). Raises ChecksSpentError."""
-        self.checks += 1
-        if self._limit is not None and self.checks > self._limit:
+        if self._limit is not None and self.checks >= self._limit:
             raise ChecksSpentError
+        self.checks += 1
         self._set(joints)
         if any(self._data.site_xmat[tip][2::3] @ axis < math.cos(MOST_LEAN) for tip, axis in self._level):
             return False

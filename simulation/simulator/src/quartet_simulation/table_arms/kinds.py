@@ -95,7 +95,9 @@ def add_cup(spec: mujoco.MjSpec, flange: Any) -> Hand:
 def add_tool(flange: Any, tool: BoltedTool) -> Hand:
     """Bolt a tool to a flange."""
     body = flange.add_body(name="tool", gravcomp=1)
-    add_shapes(body, "tool", tool.shapes, tool.mass, friction=0.6, group=GROUP)
+    add_shapes(body, "tool", tool.shapes, tool.mass, tool.friction, group=GROUP)
+    for geom in body.geoms:
+        geom.priority = 1
     return Hand(tool.tip)
 
 

@@ -126,7 +126,7 @@ def plan_motion(
     except ChecksSpentError:
         moving = tuple(name for name, goal in goals.items() if goal is not None)
         text = f"no path of {', '.join(moving)} was found within {checks} collision checks"
-        return PlanFailure("no_path", text, moving, checks=checks)
+        return PlanFailure("no_path", text, moving, checks=collisions.checks)
     return JointPlan(_joined(pieces), start, collisions.checks)
 
 

@@ -118,6 +118,8 @@ class BoltedTool:
     tip: Vector
     """In the flange's frame [m]; its axes are those of the flange."""
     mass: float = 0.3
+    friction: float = 0.6
+    """Of its contacts, whatever it touches."""
 
 
 Builder = Callable[[mujoco.MjSpec], None]
