@@ -31,6 +31,7 @@ SUITES = {
     "overhead": "quartet_benchmarks.overhead",
     "perception": "quartet_benchmarks.perception",
     "planners": "quartet_research.planners",
+    "roco": "quartet_research.roco.suite",
     "stops": "quartet_benchmarks.chaos.stops",
     "teams": "quartet_benchmarks.teams",
     "time": "quartet_benchmarks.timing",
@@ -41,6 +42,7 @@ SUITES = {
 ALL = "all"
 """Name under which every suite runs in its short form."""
 
+_STUDIES = ("armtable", "malmm", "planners", "roco")
 SUITES_WITH: dict[str, tuple[str, ...]] = {
     "sensors": ("architectures", "bins", "fleet", "grasps", "home", "perception", "time", "tools"),
     "catalogue": ("home", "perception"),
@@ -48,15 +50,18 @@ SUITES_WITH: dict[str, tuple[str, ...]] = {
     "world": ("home",),
     "robot": ("architectures", "home"),
     "flame": ("time",),
-    "model": ("architectures", "armtable", "malmm", "planners", "tokens"),
-    "p_fault": ("architectures", "armtable", "malmm", "planners"),
-    "out": ("architectures", "armtable", "home", "malmm", "planners"),
-    **dict.fromkeys(("budget_usd", "price"), ("architectures", "armtable", "malmm", "planners")),
-    **dict.fromkeys(("framework", "token_limit", "time_limit", "shard", "merge"), ("armtable", "malmm", "planners")),
-    **dict.fromkeys(("trials", "history"), ("armtable", "planners")),
+    "model": ("architectures", *_STUDIES, "tokens"),
+    "p_fault": ("architectures", *_STUDIES),
+    "out": ("architectures", "home", *_STUDIES),
+    **dict.fromkeys(("budget_usd", "price"), ("architectures", *_STUDIES)),
+    **dict.fromkeys(
+        ("framework", "token_limit", "time_limit", "shard", "merge"), ("armtable", "malmm", "planners", "roco")
+    ),
+    **dict.fromkeys(("trials", "history"), ("armtable", "planners", "roco")),
     **dict.fromkeys(("suite", "replay"), ("planners",)),
     "robots": ("armtable", "planners", "teams"),
-    **dict.fromkeys(("tasks", "observation", "feedback"), ("malmm",)),
+    **dict.fromkeys(("tasks", "feedback"), ("malmm", "roco")),
+    "observation": ("malmm",),
 }
 """Suites that have an option, by its name; options that all suites have are not in it."""
 CATALOGUES = ("exact", "rough", "unsized")

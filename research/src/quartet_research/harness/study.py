@@ -17,6 +17,7 @@ STUDIES = {
     "armtable": "quartet_research.planners.study:ARM_TABLE",
     "malmm": "quartet_research.malmm.study:STUDY",
     "planners": "quartet_research.planners.study:STUDY",
+    "roco": "quartet_research.roco.study:STUDY",
 }
 """Module and name of each study."""
 

@@ -1,0 +1,15 @@
+"""Tasks of the RoCo paper at a table with several arms, one file each.
+
+task = SortCubes(seed=1)                    a Scene of quartet_teams.roco
+task.check(plan)                            complaints by stage
+task.step(plan)                             executes it by physics; rewinds what cannot be executed
+task.done                                   by ground truth
+"""
+
+from quartet_simulation.table_tasks.sort_cubes import SortCubes
+from quartet_simulation.table_tasks.task import Outcome, TableTask
+
+TASKS: dict[str, type[TableTask]] = {task.name: task for task in (SortCubes,)}
+"""Tasks by their names."""
+
+__all__ = ["TASKS", "Outcome", "SortCubes", "TableTask"]

@@ -1,0 +1,53 @@
+"""Poses with which a hand takes an object from above and puts it down."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from quartet_simulation.table_arms import HandPose, Scene
+
+HOVER = 0.12
+"""Height above a grasp or a target at which a hand comes from the side and leaves [m]."""
+DEPTH = 0.03
+"""Depth below the top at which fingers close [m]."""
+DROP = 0.004
+"""Height above its surface at which an object is released [m]."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """Size of an upright object [m]. Fingers close across `width`, the object's x."""
+
+    width: float
+    height: float
+
+
+def grasp_pose(scene: Scene, name: str, outline: Outline, *, suction: bool) -> HandPose:
+    """Return the pose of a hand that takes an upright object from above."""
+    x, y, z = scene.position(name)
+    top = z + outline.height / 2
+    if suction:
+        return HandPose.down((x, y, top), any_turn=True)
+    rotation = scene.rotation(name)
+    return HandPose.down((x, y, top - min(DEPTH, outline.height / 2)), math.atan2(rotation[1, 0], rotation[0, 0]))
+
+
+def place_pose(scene: Scene, name: str, outline: Outline, target: tuple[float, float, float], tip_z: float) -> HandPose:
+    """Return the pose of a hand that puts down an object.
+
+    Args:
+        scene: the table.
+        name: the object.
+        outline: of the object.
+        target: point of a surface [m].
+        tip_z: height of the tip above the object's middle [m].
+    """
+    x, y, z = target
+    return HandPose.down((x, y, z + outline.height / 2 + tip_z + DROP), any_turn=True)
+
+
+def above(pose: HandPose) -> HandPose:
+    """Return the pose `HOVER` above another."""
+    x, y, z = pose.position
+    return HandPose((x, y, z + HOVER), pose.quaternion, pose.any_turn)

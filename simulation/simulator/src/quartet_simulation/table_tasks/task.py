@@ -1,0 +1,226 @@
+"""A task at a table with several arms: texts for the robots, checks of their plans, execution, success."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from quartet_simulation.table_arms import (
+    ArmAt,
+    HandPose,
+    PlanFailure,
+    Scene,
+    check_goals,
+    execute,
+    plan_motion,
+)
+from quartet_teams import Complaint, check_in_order
+from quartet_teams.roco import Action, Form, JointPlan, Verb, sub_plans
+
+Range = tuple[float, float]
+Box = tuple[Range, Range, Range]
+"""Ranges of x, y and z [m]."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of an action: a motion of one arm, and then its hand."""
+
+    goal: HandPose | Sequence[float] | None
+    """Pose of the tip, or joint positions; None: the arm stays."""
+    then: Literal["", "grasp", "release"] = ""
+    object: str = ""
+    """Body that the hand grasps or releases."""
+    allow: tuple[tuple[str, str], ...] = ()
+    """Pairs of bodies that may touch in this motion; an arm's name stands for its hand."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Result of a step."""
+
+    failure: str = ""
+    """Why the plan could not be executed, after which the scene is as before. Empty: it was executed."""
+    plan_cpu_s: tuple[float, ...] = ()
+    """Processor time of each motion plan [s]."""
+    arm_contacts: int = 0
+    """Contacts between arms during execution."""
+
+
+@dataclass(frozen=True)
+class _Goals:
+    """Poses of a sub-plan that the checks look at."""
+
+    poses: Mapping[str, HandPose]
+    allow: tuple[tuple[str, str], ...] = field(default=())
+
+
+class TableTask(ABC):
+    """One episode. It is a `Scene` of quartet_teams.roco.
+
+    Success is by ground truth. Texts for a robot contain only what it observes.
+
+    Args:
+        seed: of the positions of the objects, and of all plans.
+    """
+
+    name: ClassVar[str]
+    rules: ClassVar[str]
+    path_rules: ClassVar[str] = ""
+    equal_paths: ClassVar[bool] = False
+    arms: ClassVar[tuple[ArmAt, ...]]
+    reach: ClassVar[Mapping[str, Box]]
+    """Published box in which each robot may act [m]."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.steps = 0
+        self.scene = self._build(np.random.default_rng(seed))
+        self.scene.settle()
+
+    @abstractmethod
+    def _build(self, rng: np.random.Generator) -> Scene:
+        """Return the table with its objects where `rng` draws them."""
+
+    @property
+    def robots(self) -> tuple[str, ...]:
+        """Names of the robots, in speaking order."""
+        return tuple(arm.name for arm in self.arms)
+
+    @property
+    @abstractmethod
+    def forms(self) -> Mapping[Verb, Form]:
+        """Verbs of the task and their arguments."""
+
+    @property
+    @abstractmethod
+    def done(self) -> bool:
+        """Whether the task is done, by ground truth."""
+
+    @abstractmethod
+    def capability(self, robot: str) -> str:
+        """Return what a robot is, reaches and can do."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return the whole state."""
+
+    @abstractmethod
+    def describe_robot(self, robot: str) -> str:
+        """Return what a robot itself observes."""
+
+    def held(self, robot: str) -> Collection[str]:
+        """Return the object in a robot's gripper, by what its hand touches."""
+        held = self.scene.holds(robot)
+        return (held,) if held else ()
+
+    def _touch(self, first: str, second: str) -> bool:
+        """Return whether two bodies touch."""
+        pair, of = {self.scene.body(first), self.scene.body(second)}, self.scene.model.geom_bodyid
+        return any({int(of[geom]) for geom in contact.geom} == pair for contact in self.scene.data.contact)
+
+    @abstractmethod
+    def _constraints(self, plan: JointPlan) -> Iterable[str]:
+        """Yield the rules of the task that a plan breaks."""
+
+    @abstractmethod
+    def _phases(self, action: Action) -> list[Phase]:
+        """Return the phases of an action in the present state; that of its goal comes first if it is checked."""
+
+    @abstractmethod
+    def _goal(self, action: Action) -> Phase | None:
+        """Return the phase at an action's goal in the present state, which the checks look at; None if it stays."""
+
+    def check(self, plan: JointPlan) -> Sequence[Complaint]:
+        """Return the complaints about a plan of one valid action for each robot, [] for a valid one."""
+        return check_in_order(
+            plan,
+            {
+                "constraints": self._constraints,
+                "reach": self._out_of_reach,
+                "ik": self._without_joints,
+                "collision": self._collisions,
+            },
+        )
+
+    def _goals(self, plan: JointPlan) -> Iterable[_Goals]:
+        for part in sub_plans(plan):
+            found = {robot: self._goal(action) for robot, action in part.items()}
+            poses = {robot: one.goal for robot, one in found.items() if one and isinstance(one.goal, HandPose)}
+            yield _Goals(poses, tuple(pair for one in found.values() if one for pair in one.allow))
+
+    def _out_of_reach(self, plan: JointPlan) -> Iterable[str]:
+        for goals in self._goals(plan):
+            for robot, pose in goals.poses.items():
+                ranges = zip(pose.position, self.reach[robot], strict=True)
+                if not all(low <= value <= high for value, (low, high) in ranges):
+                    yield f"{robot} does not reach {_text(pose)}; let another robot do it, or take another target."
+
+    def _without_joints(self, plan: JointPlan) -> Iterable[str]:
+        for goals in self._goals(plan):
+            for robot, pose in check_goals(self.scene, goals.poses, goals.allow).unsolved.items():
+                yield f"{robot} has no joint positions (IK) for {_text(pose)}; take another target or object."
+
+    def _collisions(self, plan: JointPlan) -> Iterable[str]:
+        for goals in self._goals(plan):
+            checked = check_goals(self.scene, goals.poses, goals.allow)
+            for first, second in checked.contacts:
+                yield f"{first} and {second} would collide at the goals; let one robot wait or act elsewhere."
+
+    def step(self, plan: JointPlan) -> Outcome:
+        """Execute a plan that passed the checks. If it cannot be executed, the scene is rewound; the step counts."""
+        self.steps += 1
+        before = self.scene.snapshot()
+        spent: list[float] = []
+        contacts = 0
+        for part in sub_plans(plan):
+            phases = {robot: self._phases(action) for robot, action in part.items()}
+            for number in range(max(len(own) for own in phases.values())):
+                now = {robot: own[number] for robot, own in phases.items() if number < len(own)}
+                failure, cpu_s, touched = self._run(now, number)
+                spent.append(cpu_s)
+                contacts += touched
+                if failure:
+                    self.scene.restore(before)
+                    return Outcome(failure, tuple(spent), contacts)
+        self.scene.settle()
+        return Outcome("", tuple(spent), contacts)
+
+    def _run(self, phases: Mapping[str, Phase], number: int) -> tuple[str, float, int]:
+        """Move all arms at once, then their hands; return why it failed, processor time [s] and contacts of arms."""
+        began = time.process_time()
+        plan = plan_motion(
+            self.scene,
+            {robot: phase.goal for robot, phase in phases.items()},
+            allow=[pair for phase in phases.values() for pair in phase.allow],
+            seed=self.seed + 1000 * self.steps + number,
+        )
+        spent = time.process_time() - began
+        if isinstance(plan, PlanFailure):
+            return f"no motion was found: {plan.text}", spent, 0
+        done = execute(self.scene, plan)
+        if not done.ok:
+            return done.text, spent, len(done.arm_contacts)
+        for robot, body in done.lost.items():
+            return f"{robot} lost {body} on the way", spent, len(done.arm_contacts)
+        wanted = {robot: phase.object for robot, phase in phases.items() if phase.then == "grasp"}
+        found = self.scene.grasp(*wanted) if wanted else {}
+        for robot, name in wanted.items():
+            if found[robot] != name:
+                return f"{robot} did not grasp {name}: it holds {found[robot] or 'nothing'}", spent, 0
+        if opened := [robot for robot, phase in phases.items() if phase.then == "release"]:
+            self.scene.release(*opened)
+        return "", spent, 0
+
+    def picture(self) -> np.ndarray:
+        """Return a picture of the table (height, width, 3), uint8 RGB."""
+        return self.scene.picture()
+
+
+def _text(pose: HandPose) -> str:
+    return f"({', '.join(f'{value:.2f}' for value in pose.position)})"

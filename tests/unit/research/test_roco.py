@@ -1,0 +1,106 @@
+"""RoCo's experiment: speakers that know their prompts alone, trials, tables, options."""
+
+import asyncio
+
+import pytest
+
+from quartet_benchmarks.errors import OptionError
+from quartet_research.harness.study import Case, Record
+from quartet_research.roco.options import read_experiment
+from quartet_research.roco.report import make_report
+from quartet_research.roco.speakers import Speakers, next_panel
+from quartet_research.roco.trial import Trial, play
+from quartet_simulation.table_tasks import SortCubes
+from quartet_teams import Discussion, NoPlanError
+from quartet_teams.roco import Mode, Past, Roco
+
+
+@pytest.mark.parametrize(
+    ("panel", "goal", "reach", "next_one"),
+    [
+        ("panel7", "panel2", ("panel5", "panel6", "panel7"), "panel5"),
+        ("panel5", "panel2", ("panel3", "panel4", "panel5"), "panel3"),
+        ("panel3", "panel2", ("panel1", "panel2", "panel3"), "panel2"),
+        ("panel2", "panel2", ("panel1", "panel2", "panel3"), ""),
+        ("panel5", "panel2", ("panel5", "panel6", "panel7"), ""),
+        ("panel1", "panel2", ("panel5", "panel6", "panel7"), ""),
+    ],
+)
+def test_a_block_is_handed_towards_its_panel(panel: str, goal: str, reach: tuple[str, ...], next_one: str) -> None:
+    assert next_panel(panel, goal, reach) == next_one
+
+
+@pytest.mark.parametrize("mode", Mode)
+async def test_speakers_agree_on_a_plan_that_passes_the_checks(mode: Mode) -> None:
+    for seed in range(3):
+        world = SortCubes(seed)
+        decision = await Roco(mode).decide(world, Past(), Discussion(Speakers(0.0, seed)))
+        assert world.check(decision.plan) == []
+        assert any(action.verb != "WAIT" for action in decision.plan.values())
+
+
+async def test_after_a_refusal_speakers_propose_another_plan() -> None:
+    world, proposed = SortCubes(4), []
+
+    def refuse_all(plan):
+        proposed.append({robot: str(action) for robot, action in plan.items()})
+        return [("collision", "Alice and Bob would collide.")]
+
+    world.check = refuse_all
+    with pytest.raises(NoPlanError):
+        await Roco().decide(world, Past(), Discussion(Speakers(0.0, 0)))
+    assert len(proposed) == 5
+    assert proposed[1] != proposed[0]
+
+
+async def test_faults_show_in_what_the_checks_refuse() -> None:
+    refused = 0
+    for seed in range(6):
+        discussion = Discussion(Speakers(0.6, seed))
+        try:
+            await Roco().decide(SortCubes(seed), Past(), discussion)
+        except NoPlanError:
+            refused += 1
+        refused += len(discussion.refusals)
+    assert refused > 3
+
+
+@pytest.mark.long
+def test_speakers_sort_the_blocks() -> None:
+    trial = asyncio.run(play("sort", 4, Roco(), Speakers(0.0, 4), most_steps=20))
+    assert (trial.succeeded, trial.reason, trial.arm_contacts) == (True, "", 0)
+    assert trial.steps <= 8
+
+
+def record(succeeded: bool, seed: int, feedback: str = "on") -> Record:
+    setting = {"task": "sort", "framework": "dialogue", "history": "all", "feedback": feedback}
+    reason = "" if succeeded else "not done in 20 steps"
+    trial = Trial(succeeded, 4, 6, 12, 100, 0, 1, 0, reason, 1.0, (0.1, 0.3))
+    return Record("reference-speakers/0", Case(setting, {"seed": seed}), trial)
+
+
+def test_tables_have_the_published_figures_beside() -> None:
+    report = make_report(read_experiment({}), [record(True, 0), record(False, 1), record(True, 0, "off")])
+    rows = {row["team"]: row for row in report.result.rows}
+    assert rows["dialogue"]["success"] == "1/2"
+    assert rows["dialogue"]["GPT-4 in the paper"] == "0.93; 4.9, 1.3"
+    assert rows["dialogue"]["failed for"] == "1 not done in 20 steps"
+    assert rows["dialogue, no feedback"]["GPT-4 in the paper"] == "0.53; 4.9, 1.0"
+    assert report.result.metrics["plan_failures"] == 0.5
+    assert report.result.metrics["plan_cpu_s_p50_3"] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"tasks": ["juggle"]}, "no task 'juggle'; valid: sort"),
+        ({"framework": ["choir"]}, "no framework 'choir'; valid: dialogue, central, one_voice"),
+        ({"history": ["some"]}, "no history 'some'; valid: all, none"),
+        ({"feedback": ["maybe"]}, "no feedback 'maybe'; valid: on, off"),
+        ({"trials": 0}, "at least 1 trial"),
+        ({"robots": [3]}, "no option robots of roco"),
+    ],
+)
+def test_options_that_there_are_not_are_refused(options: dict, said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        read_experiment(options)
