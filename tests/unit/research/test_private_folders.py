@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from quartet_research.architectures.played import PlayedFile
-from quartet_research.malmm.kept import episodes_file
+from quartet_research.harness.experiment.kept import KeptTrials
+from quartet_research.malmm.study import STUDY
 
 MAKERS: dict[str, Callable[[Path], Any]] = {
     "architectures": lambda folder: PlayedFile(folder, {"model": "m"}, goes_on=False),
-    "malmm": lambda folder: episodes_file("1/1", folder),
+    "harness": lambda folder: KeptTrials(folder, STUDY, STUDY.read({}), "1/1"),
 }
 
 
