@@ -39,14 +39,14 @@ async def test_speakers_agree_on_a_plan_that_passes_the_checks(mode: Mode) -> No
         assert any(action.verb != "WAIT" for action in decision.plan.values())
 
 
-async def test_after_a_refusal_speakers_propose_another_plan() -> None:
+async def test_after_a_refusal_speakers_propose_another_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     world, proposed = SortCubes(4), []
 
     def refuse_all(plan):
         proposed.append({robot: str(action) for robot, action in plan.items()})
         return [("collision", "Alice and Bob would collide.")]
 
-    world.check = refuse_all
+    monkeypatch.setattr(world, "check", refuse_all)
     with pytest.raises(NoPlanError):
         await Roco().decide(world, Past(), Discussion(Speakers(0.0, 0)))
     assert len(proposed) == 5

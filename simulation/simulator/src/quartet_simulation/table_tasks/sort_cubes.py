@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from quartet_simulation.table_arms import ArmAt, Scene, Shape, Thing, build_table
+from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, build_table
 from quartet_simulation.table_tasks.handling import Outline, above, grasp_pose, place_pose
 from quartet_simulation.table_tasks.task import Box, Phase, TableTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
@@ -50,7 +50,7 @@ class SortCubes(TableTask):
     """One episode of sorting."""
 
     name: ClassVar[str] = "sort"
-    rules: ClassVar[str] = (
+    rules: str = (
         "Seven panels are in a row on a table, panel1 to panel7. Bring each block onto its own panel: blue_square on "
         "panel2, pink_polygon on panel4, yellow_trapezoid on panel6. Each robot reaches three panels only, so a block "
         "that starts far away is handed over on panel3 or panel5, which two robots reach. Robots may act at the same "
@@ -191,6 +191,7 @@ class SortCubes(TableTask):
         goal = self._goal(action)
         if goal is None:
             return []
+        assert isinstance(goal.goal, HandPose), "`_goal` gives no joints"
         high = above(goal.goal)
         resting = ((action.object, "table"), *((action.object, body) for body in GOALS.values()))
         if action.verb == "PICK":

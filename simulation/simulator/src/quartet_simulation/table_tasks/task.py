@@ -12,6 +12,7 @@ import numpy as np
 
 from quartet_simulation.table_arms import (
     ArmAt,
+    Goal,
     HandPose,
     PlanFailure,
     Scene,
@@ -31,7 +32,7 @@ Box = tuple[Range, Range, Range]
 class Phase:
     """A part of an action: a motion of one arm, and then its hand."""
 
-    goal: HandPose | Sequence[float] | None
+    goal: Goal
     """Pose of the tip, or joint positions; None: the arm stays."""
     then: Literal["", "grasp", "release"] = ""
     object: str = ""
@@ -70,9 +71,9 @@ class TableTask(ABC):
     """
 
     name: ClassVar[str]
-    rules: ClassVar[str]
-    path_rules: ClassVar[str] = ""
-    equal_paths: ClassVar[bool] = False
+    rules: str
+    path_rules: str = ""
+    equal_paths: bool = False
     arms: ClassVar[tuple[ArmAt, ...]]
     reach: ClassVar[Mapping[str, Box]]
     """Published box in which each robot may act [m]."""
