@@ -78,9 +78,21 @@ async def test_after_five_attempts_there_is_no_plan_and_the_feedback_has_grown()
     assert feedback[:2] == ["none", "none"]
     for number, told in enumerate(feedback[2:], 1):
         assert told.count("This plan was refused (ik): no solution") == number
-        assert "Bob said:\n  So be it.\n  EXECUTE\n  NAME Alice ACTION WAIT" in told
+        assert "Bob said:\n  EXECUTE\n  NAME Alice ACTION WAIT" in told
     assert "Alice: So be it." in part(talked.turns[2].prompt, "Earlier talk")
     assert part(talked.turns[2].prompt, "Talk now") == "none", "the dialogue is a new one"
+
+
+async def test_a_robot_reads_whether_its_execute_counts():
+    told = []
+
+    def say(who, prompt, call):
+        told.append((who, "EXECUTE counts now" in prompt, "Bob still has to speak" in prompt))
+        return WAITS
+
+    refusals = iter([[("ik", "no solution")], []])
+    await Roco().decide(ToyTable(refuse=lambda plan: next(refusals)), Past(), discussion(say))
+    assert told == [("Alice", False, True), ("Bob", True, False), ("Alice", True, False)]
 
 
 async def test_without_feedback_a_step_has_one_attempt():
@@ -141,6 +153,7 @@ async def test_without_history_no_prompt_has_the_rounds():
     round_one = part(with_rounds.turns[0].prompt, "Rounds so far")
     assert (
         round_one == "Step 1.\nDiscussion:\nAlice: first\nPlan: \nNAME Alice ACTION PICK red_cube\nNAME Bob ACTION WAIT"
+        "\nOutcome:\nexecuted"
     )
     assert part(without.turns[0].prompt, "Rounds so far") == "none"
     assert "no path 3" in part(without.turns[0].prompt, "Plans that failed in execution")

@@ -124,6 +124,12 @@ class Study(ABC):
     trial: type[Any]
     """Dataclass of a trial."""
 
+    def trial_of(self, values: Mapping[str, Any]) -> Any:
+        """Return the trial whose fields JSON has. Raises TypeError if they are others."""
+        return self.trial(
+            **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+        )
+
     @abstractmethod
     def read(self, options: Mapping[str, Any]) -> Experiment:
         """Return the experiment that the options name. Raises OptionError."""

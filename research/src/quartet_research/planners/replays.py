@@ -68,15 +68,18 @@ def _read_plans(folder: Path) -> list[tuple[Entry, list[Plan]]]:
 
     Raises OptionError if the folder has no trials.
     """
-    found = [(record, list(record.trial.plans)) for record in read_all_kept([folder]).records.values()]
+    found = read_all_kept([folder])
     if any(folder.rglob(LOG_FILES)):
         require_inspect("planners")
-        from quartet_research.harness.experiment.inspect_logs import read_whole_trials
+        from quartet_research.harness.experiment.inspect_logs import read_logs
 
-        found += [(record, trial.get("plans", [])) for record, trial in read_whole_trials(folder)]
-    if not found:
+        found.add(read_logs(folder))
+    records = [record for record in found.records.values() if not record.broke_off]
+    if not records:
         raise OptionError(f"{folder} has no trials of a run")
-    in_grids = [(entry_of(record), plans) for record, plans in found if record.case.setting["world"] in WORLDS]
+    in_grids = [
+        (entry_of(record), list(record.trial.plans)) for record in records if record.case.setting["world"] in WORLDS
+    ]
     return sorted(in_grids, key=lambda one: (*one[0].instance, one[0].team))
 
 

@@ -15,7 +15,7 @@ class Past:
 
     def add_executed(self, plan: JointPlan, chat: str) -> None:
         """Add a round whose plan was executed, and forget the plans that failed before it."""
-        self.rounds.append(PastStep(state="", plan=f"\n{plan_text(plan)}", outcome="", dialogue=chat))
+        self.rounds.append(PastStep(state="", plan=f"\n{plan_text(plan)}", outcome="executed", dialogue=chat))
         self.failed.clear()
 
     def add_failed(self, plan: JointPlan, reason: str) -> None:

@@ -7,7 +7,7 @@ from string import Template
 
 from quartet_teams._discussion import Refusal, Turn
 from quartet_teams._history import Window
-from quartet_teams._talk import Dialogue
+from quartet_teams._talk import EXECUTE, Dialogue, find_keywords
 from quartet_teams.roco._actions import Form, Verb
 from quartet_teams.roco._past import Past
 from quartet_teams.roco._scene import Scene
@@ -52,8 +52,16 @@ class Prompts:
             capability=self._capabilities[robot],
             observation=self._observations[robot],
             talk=chat_text(said) or NOTHING,
+            ending=self._ending(refusals, said),
             closing=f"{_template('last_call').template if last_call else ''}You are {robot}. Your reply is:",
         )
+
+    def _ending(self, refusals: Sequence[Refusal], said: Sequence[Turn]) -> str:
+        """Return when EXECUTE counts: in the first dialogue of a round, once all have spoken."""
+        silent = self._scene.robots[len(said) + 1 :]
+        if refusals or not silent:
+            return "EXECUTE counts now."
+        return f"EXECUTE does not count yet, since {', '.join(silent)} still has to speak."
 
     def central(self, dialogues: Sequence[Dialogue], refusals: Sequence[Refusal]) -> str:
         """Return the prompt of the LLM that plans for all and sees the whole state."""
@@ -105,12 +113,13 @@ def _indented(text: str) -> str:
 def _feedback(refusal: Refusal) -> str:
     """Return speaker, quote of the plan, and what each check says about it."""
     answer = refusal.turn.answer.text.strip()
-    quote = _indented(answer[-MOST_SAID:])
+    plans = [end for keyword, end in find_keywords(answer) if keyword == EXECUTE]
+    quote = _indented((f"{EXECUTE}{answer[plans[-1] :]}" if plans else answer)[-MOST_SAID:])
     return "\n".join(
         [
             f"{refusal.turn.participant} said:\n  {quote}",
             *(f"This plan was refused ({stage}): {text}" for stage, text in refusal.complaints),
-            "Write a corrected plan in the required form.",
+            "Correct the plan, or ask the others.",
         ]
     )
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from inspect_ai.log import (
     EvalLog,
@@ -14,7 +13,7 @@ from inspect_ai.log import (
     read_eval_log_sample_summaries,
 )
 
-from quartet_research.harness.experiment.inspect_task import TRIAL, case_of
+from quartet_research.harness.experiment.inspect_task import LIMIT, TRIAL, case_of
 from quartet_research.harness.experiment.trials import Trials
 from quartet_research.harness.shards import BROKE_OFF
 from quartet_research.harness.study import Record, Study, load_study
@@ -41,7 +40,11 @@ def read_logs(folder: Path) -> Trials:
         one.asked = {(model, str(name)) for name in log.eval.dataset.sample_ids or ()}
         for summary in read_eval_log_sample_summaries(info):
             name = (model, str(summary.id))
-            if record := _ended(study, model, summary) or found.records.get(name) or _broken_off(study, model, summary):
+            if (
+                record := _ended(study, model, info, summary)
+                or found.records.get(name)
+                or _broken_off(study, model, summary)
+            ):
                 one.records[name] = record
             else:
                 one.errors[name] = summary.error or "has not ended"
@@ -49,38 +52,31 @@ def read_logs(folder: Path) -> Trials:
     return found
 
 
-def read_whole_trials(folder: Path) -> list[tuple[Record, dict[str, Any]]]:
-    """Return the trials of all logs below a folder that ended, each with all fields, its lists included."""
-    found: dict[tuple[Any, ...], tuple[Record, dict[str, Any]]] = {}
-    for info, log in each_log(folder):
-        study = load_study(log.eval.task_args["study"])
-        for summary in read_eval_log_sample_summaries(info):
-            record = _ended(study, _model_of(log), summary)
-            if record:
-                sample = read_eval_log_sample(info, summary.id, summary.epoch, exclude_fields={"events", "messages"})
-                # A trial that a limit of the run ended has none.
-                found[record.key] = record, sample.store.get(TRIAL, {})
-    return list(found.values())
-
-
 def _model_of(log: EvalLog) -> str:
     return log.eval.model.removeprefix("openai-api/")
 
 
-def _ended(study: Study, model: str, summary: EvalSampleSummary) -> Record | None:
+def _ended(study: Study, model: str, info: EvalLogInfo, summary: EvalSampleSummary) -> Record | None:
     """Return the trial of a sample; None if it has no end."""
     if summary.error is not None or not summary.scores:
         return None
-    (score,) = summary.scores.values()
-    return Record(model, case_of(summary.metadata), study.trial(**(score.metadata or {})[TRIAL]))
+    case = case_of(summary.metadata)
+    sample = read_eval_log_sample(info, summary.id, summary.epoch, exclude_fields={"events", "messages"})
+    if TRIAL in sample.store:
+        return Record(model, case, study.trial_of(sample.store[TRIAL]))
+    return Record(model, case, study.broken_off(case, LIMIT, summary.turn_count or 0, _tokens(summary)))
 
 
 def _broken_off(study: Study, model: str, summary: EvalSampleSummary) -> Record | None:
     """Return a trial that began and broke off, as a failed one; None if the model answered nothing in it."""
-    tokens = sum(usage.total_tokens for usage in summary.model_usage.values())
+    tokens = _tokens(summary)
     if not tokens:
         return None
     case = case_of(summary.metadata)
     error = summary.error or "has not ended"
     trial = study.broken_off(case, f"{BROKE_OFF}: {error}", summary.turn_count or 0, tokens)
     return Record(model, case, trial, broke_off=error)
+
+
+def _tokens(summary: EvalSampleSummary) -> int:
+    return sum(usage.total_tokens for usage in summary.model_usage.values())

@@ -15,6 +15,8 @@ from quartet_research.harness.experiment.tasks import MOST_TOKENS_OUT
 from quartet_research.harness.study import Case, cases_of, load_study
 
 TRIAL = "trial"
+LIMIT = "limit of the run"
+"""Reason of a trial that a limit of tokens or time ended."""
 
 
 @task
@@ -70,13 +72,12 @@ def solve_case(study: str) -> Solver:
 
 @scorer(metrics={"success": [mean(), stderr()], "calls": [mean()], "tokens": [mean()]})
 def outcome(study: str) -> Scorer:
-    """Score success by ground truth, calls and tokens; the trial is in the metadata, its lists in the store alone."""
+    """Score success by ground truth, calls and tokens; the trial is in the metadata, its lists are in the store."""
 
     async def score(state: TaskState, target: Target) -> Score:
         trial = state.store.get(TRIAL)
         if trial is None:
-            stopped = load_study(study).broken_off(case_of(state.metadata), "limit of the run", 0, 0)
-            trial = asdict(stopped)
+            trial = asdict(load_study(study).broken_off(case_of(state.metadata), LIMIT, 0, 0))
         short = {name: value for name, value in trial.items() if not isinstance(value, list | tuple | dict)}
         return Score(
             value={"success": int(trial["succeeded"]), "calls": trial["calls"], "tokens": trial["tokens"]},

@@ -86,8 +86,7 @@ def read_kept(file: Path) -> Trials:
 
 def _record(study: Study, line: Mapping[str, Any]) -> Record:
     """Return the trial of a line. Raises KeyError, TypeError."""
-    tuples = {name: tuple(value) if isinstance(value, list) else value for name, value in line["trial"].items()}
-    return Record(line["model"], Case(line["setting"], line["instance"]), study.trial(**tuples))
+    return Record(line["model"], Case(line["setting"], line["instance"]), study.trial_of(line["trial"]))
 
 
 def read_all_kept(folders: Sequence[Path]) -> Trials:
