@@ -142,7 +142,7 @@ def test_options_that_there_are_not_are_refused(options, words):
 
 
 def test_options_of_this_suite_are_not_of_planners():
-    with pytest.raises(OptionError, match="'planners' has no such option; malmm has"):
+    with pytest.raises(OptionError, match="'planners' has no such option; malmm, roco have"):
         bench("planners", options={"feedback": ["on"]})
 
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.result import Rate
 from quartet_research.harness.study import Case, Record
 from quartet_research.roco.options import read_experiment
 from quartet_research.roco.report import make_report
@@ -86,7 +87,8 @@ def test_tables_have_the_published_figures_beside() -> None:
     assert rows["dialogue"]["GPT-4 in the paper"] == "0.93; 4.9, 1.3"
     assert rows["dialogue"]["failed for"] == "1 not done in 20 steps"
     assert rows["dialogue, no feedback"]["GPT-4 in the paper"] == "0.53; 4.9, 1.0"
-    assert report.result.metrics["plan_failures"] == 0.5
+    assert report.result.metrics["plan_failures"] == Rate(3, 12)
+    assert report.result.metrics["success_rate_sort (reference-speakers/0, dialogue)"] == Rate(1, 2)
     assert report.result.metrics["plan_cpu_s_p50_3"] == pytest.approx(0.2)
 
 

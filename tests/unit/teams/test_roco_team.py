@@ -87,7 +87,7 @@ async def test_a_robot_reads_whether_its_execute_counts():
     told = []
 
     def say(who, prompt, call):
-        told.append((who, "EXECUTE counts now" in prompt, "Bob still has to speak" in prompt))
+        told.append((who, "EXECUTE counts now" in prompt, "Still to speak: Bob." in prompt))
         return WAITS
 
     refusals = iter([[("ik", "no solution")], []])

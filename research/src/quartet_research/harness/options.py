@@ -1,7 +1,8 @@
 """What the options of all experiments are checked for: names that there are not, models, and fault rates."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.prices import SPEAKERS
 from quartet_site import Fault
 
@@ -26,3 +27,18 @@ def find_wrong_models(models: Sequence[str], rates: Sequence[float]) -> Iterator
             yield ("p-fault", at), f"p-fault {rate}: a rate is from 0 to 1"
     if any(rates) and SPEAKERS not in models:
         yield ("p-fault",), f"p-fault is of the reference speakers; add the model {SPEAKERS} or leave it out"
+
+
+def names_in(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the names of an option, each once; they may be separated by commas."""
+    parts = [given] if isinstance(given, str) else given
+    return tuple(dict.fromkeys(name.strip() for part in parts for name in part.split(",") if name.strip()))
+
+
+def rates_in(given: str | float | Iterable[str | float]) -> tuple[float, ...]:
+    """Return the rates of an option, each once; they may be separated by commas. Raises OptionError."""
+    parts = [given] if isinstance(given, str | int | float) else given
+    try:
+        return tuple(dict.fromkeys(float(text) for part in parts for text in str(part).split(",")))
+    except ValueError as error:
+        raise OptionError(f"p-fault '{given}' is no number; a rate is from 0 to 1") from error

@@ -66,14 +66,14 @@ class Trial(Protocol):
 
 @dataclass(frozen=True)
 class Record:
-    """Trial that was played, and the case that it was."""
+    """Trial and its case."""
 
     model: str
     """Model that answered; of reference speakers with their fault rate."""
     case: Case
     trial: Any
     broke_off: str = ""
-    """Error with which the trial broke off; it counts as failed until a run completes it. Empty: it ended."""
+    """Error that broke off the trial, which counts as failed until a run completes it; empty if it ended."""
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -101,13 +101,13 @@ class Experiment(Protocol):
 
     @property
     def parts(self) -> Sequence[tuple[Mapping[str, Any], Sequence[Case]]]:
-        """Options that name each setting alone, with its cases. Every part has the same number of cases, or more."""
+        """Options that name each setting alone, with its cases. No part is empty."""
         ...
 
 
 @dataclass(frozen=True)
 class Report:
-    """Result of an experiment, and what its folder has in addition."""
+    """Result of an experiment, with tables and a figure for its folder."""
 
     result: BenchResult
     sections: Mapping[str, Sequence[Mapping[str, Any]]]
@@ -153,8 +153,8 @@ class Study(ABC):
         """Return the failed trial of a case that began and broke off."""
 
     @abstractmethod
-    def report(self, experiment: Experiment | None, records: Sequence[Record]) -> Report:
-        """Return the tables of the trials. Without an experiment, the records are of several."""
+    def report(self, experiment: Any, records: Sequence[Record]) -> Report:
+        """Return the tables of the trials of an experiment that `read` returned."""
 
 
 def load_study(name: str) -> Study:
@@ -188,3 +188,14 @@ def options_of(experiment: Experiment) -> dict[str, Any]:
     """Return the fields of an experiment as JSON has them."""
     values = {one.name: getattr(experiment, one.name) for one in fields(experiment)}  # type: ignore[arg-type]
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def logged_name(model: str) -> str:
+    """Return the name under which tables have a model of Inspect."""
+    return model.removeprefix("openai-api/")
+
+
+def names_of(experiment: Experiment, shard: str) -> list[tuple[str, str]]:
+    """Return model and name of the case of each trial of a shard. Raises OptionError."""
+    models = [*speakers_of(experiment), *map(logged_name, language_models_of(experiment))]
+    return [(model, case.name) for model in models for _, cases in cases_of(experiment, shard) for case in cases]

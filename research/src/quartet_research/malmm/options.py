@@ -1,13 +1,13 @@
 """What an experiment with MALMM's frameworks is: frameworks, tasks, episodes, feedback, models."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.prices import SPEAKERS
-from quartet_research.harness.options import find_unknown, find_wrong_models
+from quartet_research.harness.options import find_unknown, find_wrong_models, names_in, rates_in
 from quartet_research.harness.study import Case, options_of
 from quartet_simulation.tabletop import TASKS
 from quartet_site import Fault
@@ -84,12 +84,7 @@ def read_experiment(options: Mapping[str, Any]) -> Experiment:
         raise OptionError(f"there is no option {', '.join(unknown)} of malmm; valid: {', '.join(valid)}")
     for name in ("framework", "tasks", "feedback", "model"):
         if name in values:
-            values[name] = _names(values[name])
+            values[name] = names_in(values[name])
     if "p_fault" in values:
-        values["p_fault"] = tuple(dict.fromkeys(map(float, values["p_fault"])))
+        values["p_fault"] = rates_in(values["p_fault"])
     return Experiment(**values)
-
-
-def _names(given: str | Iterable[str]) -> tuple[str, ...]:
-    parts = [given] if isinstance(given, str) else given
-    return tuple(dict.fromkeys(name.strip() for part in parts for name in part.split(",") if name.strip()))

@@ -43,13 +43,15 @@ class Entry:
 
 
 def headline(entries: Sequence[Entry], observation: str = "state") -> dict[str, float | Rate]:
-    """Return the success of each framework, false successes, and the wall time of an episode [s]."""
+    """Return the success of each framework and model, false successes, and the wall time of an episode [s]."""
     metrics: dict[str, float | Rate] = {}
-    for framework, own in _groups(entries, lambda entry: entry.framework).items():
+    several = len({entry.model for entry in entries}) > 1
+    for (framework, model), own in _groups(entries, lambda entry: (entry.framework, entry.model)).items():
         of = "vision_success_rate" if observation == "vision" else "success_rate"
-        metrics[f"{of}_{framework}"] = Rate(sum(entry.trial.succeeded for entry in own), len(own))
+        suffix = f" ({model})" if several else ""
+        metrics[f"{of}_{framework}{suffix}"] = Rate(sum(entry.trial.succeeded for entry in own), len(own))
     metrics["false_successes"] = sum(entry.trial.false_success for entry in entries)
-    metrics["episode_wall_s_p50"] = percentile([entry.trial.wall_s for entry in entries], 0.5)
+    metrics["episode_wall_s_p50"] = percentile([entry.trial.wall_s for entry in entries if entry.trial.wall_s], 0.5)
     return metrics
 
 
@@ -124,7 +126,7 @@ def _row(
         "false": sum(trial.false_success for trial in trials),
         "calls": round(fmean(trial.calls for trial in trials), 1),
         "programs": round(fmean(trial.executions for trial in trials), 1),
-        "wall s p50": round(percentile([trial.wall_s for trial in trials], 0.5), 1),
+        "wall s p50": round(percentile([trial.wall_s for trial in trials if trial.wall_s], 0.5), 1),
         "failed and": ", ".join(f"{count} {ending}" for ending, count in failed.most_common()),
         "GPT-4 in the paper": "" if paper is None else f"{paper:g} %",
     }

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from quartet_benchmarks.errors import OptionError
+from quartet_research.harness.options import names_in
 from quartet_research.harness.study import Case, Record, Report, Study
 from quartet_research.planners.options import HISTORY, Experiment, read_experiment
 from quartet_research.planners.own_teams import load_team
@@ -33,7 +34,7 @@ class Planners(Study):
         """Return the experiment that the options name; a suite may be a YAML file. Raises OptionError."""
         if not self._world:
             return read_experiment(options)
-        if tuple(options.get("suite", (self._world,))) != (self._world,):
+        if names_in(options.get("suite", self._world)) != (self._world,):
             raise OptionError(f"suite: '{self.name}' is one world; use `quartet bench planners` for others")
         return read_experiment({**options, "suite": (self._world,)})
 

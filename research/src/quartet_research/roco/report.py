@@ -14,7 +14,9 @@ from quartet_simulation.table_tasks import TASKS
 
 NOTES = [
     f"Success is by ground truth, within {STEPS} steps ({STEPS_WITHOUT_FEEDBACK} without feedback). Steps are means of "
-    "successful trials, attempts are plans proposed a step.",
+    "successful trials, attempts are plans proposed a step. The default of the published code is 10 steps.",
+    "plan_failures: share of joint plans that passed the checks and were not executed, and then rewound, for whatever "
+    "reason. The published code rewinds what cannot be planned.",
     "GPT-4 in the paper: success; steps, attempts a step, of 20 trials. There a grasp is a weld; here fingers hold by "
     "friction and cups by suction, and arms, objects and their places are our own where the paper has none.",
 ]
@@ -27,23 +29,21 @@ def make_report(experiment: Experiment, records: Sequence[Record]) -> Report:
         setting = record.case.setting
         groups.setdefault((record.model, setting["task"], variant(setting)), []).append(record)
     metrics: dict[str, float | Rate] = {}
-    for task in dict.fromkeys(record.case.setting["task"] for record in records):
-        own = [record.trial.succeeded for record in records if record.case.setting["task"] == task]
-        metrics[f"success_rate_{task}"] = Rate(sum(own), len(own))
+    for (model, task, team), own in groups.items():
+        kinds = sum(other == task for _, other, _ in groups)
+        suffix = f" ({model}, {team})" if kinds > 1 else ""
+        metrics[f"success_rate_{task}{suffix}"] = Rate(sum(record.trial.succeeded for record in own), len(own))
     trials = [record.trial for record in records]
-    # A team never claims success; a trial ends when ground truth has it.
     metrics["arm_contacts"] = sum(trial.arm_contacts for trial in trials)
-    for arms in sorted({len(TASKS[record.case.setting["task"]].arms) for record in records}):
-        spent = [
-            seconds
-            for record in records
-            if len(TASKS[record.case.setting["task"]].arms) == arms
-            for seconds in record.trial.plan_cpu_s
-        ]
-        metrics[f"plan_cpu_s_p50_{arms}"] = percentile(spent, 0.5)
-        metrics[f"plan_cpu_s_p95_{arms}"] = percentile(spent, 0.95)
-    executed = sum(len(record.trial.plan_cpu_s) for record in records)
-    metrics["plan_failures"] = sum(trial.not_executed for trial in trials) / max(1, executed)
+    spent: dict[int, list[float]] = {}
+    for record in records:
+        spent.setdefault(len(TASKS[record.case.setting["task"]].arms), []).extend(record.trial.plan_cpu_s)
+    for arms, seconds in sorted(spent.items()):
+        metrics[f"plan_cpu_s_p50_{arms}"] = percentile(seconds, 0.5)
+        metrics[f"plan_cpu_s_p95_{arms}"] = percentile(seconds, 0.95)
+    planned = sum(trial.steps - trial.no_plan for trial in trials)
+    failed = sum(trial.not_executed for trial in trials)
+    metrics["plan_failures"] = Rate(failed, planned) if planned else 0.0
     result = BenchResult(
         suite="roco",
         parameters={"trials": experiment.trials, "seed": experiment.seed},

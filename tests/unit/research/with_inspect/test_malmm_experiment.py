@@ -64,7 +64,8 @@ def test_models_are_judged_by_ground_truth_and_a_run_goes_on(tmp_path: Path) -> 
     assert (rows["tabletop/liar"]["success"], rows["tabletop/liar"]["false"]) == ("0/1", 1)
     assert rows["tabletop/liar"]["GPT-4 in the paper"] == "92 %"
     assert result.metrics["false_successes"] == 1
-    assert result.metrics["success_rate_sa"] == Rate(1, 2)
+    assert result.metrics["success_rate_sa (tabletop/honest)"] == Rate(1, 1)
+    assert result.metrics["success_rate_sa (tabletop/liar)"] == Rate(0, 1)
     made = len(CALLS)
     again = bench(model=["tabletop/honest", "tabletop/liar"], out=tmp_path)
     assert again.rows == result.rows

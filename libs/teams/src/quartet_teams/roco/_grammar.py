@@ -56,14 +56,19 @@ def _plan_part(reply: str, scene: Scene) -> str:
     if len(reply) > MOST_REPLY:
         reason = f"The reply has {len(reply)} characters; at most {MOST_REPLY} are read."
         raise ReplyError(reply, reason, f"Be brief. {_format(scene)}")
-    ends = [at for keyword, at in find_keywords(reply) if keyword == EXECUTE]
     if not ends_with_execute(reply):
         raise ReplyError(reply, f"The reply does not end with {EXECUTE} and a plan.", _format(scene))
-    last_name = max((found.start() for found in _NAME.finditer(reply)), default=-1)
-    start = max((at for at in ends if at <= last_name), default=None)
+    start = plan_start(reply)
     if start is None:
         raise ReplyError(reply, f"No line with NAME follows {EXECUTE}.", _format(scene))
     return reply[start:]
+
+
+def plan_start(reply: str) -> int | None:
+    """Return the position behind the last EXECUTE that a NAME follows; None if there is none."""
+    last_name = max((found.start() for found in _NAME.finditer(reply)), default=-1)
+    ends = [at for keyword, at in find_keywords(reply) if keyword == EXECUTE]
+    return max((at for at in ends if at <= last_name), default=None)
 
 
 def _robot_lines(text: str) -> Iterator[str]:

@@ -7,8 +7,9 @@ from string import Template
 
 from quartet_teams._discussion import Refusal, Turn
 from quartet_teams._history import Window
-from quartet_teams._talk import EXECUTE, Dialogue, find_keywords
+from quartet_teams._talk import EXECUTE, Dialogue
 from quartet_teams.roco._actions import Form, Verb
+from quartet_teams.roco._grammar import plan_start
 from quartet_teams.roco._past import Past
 from quartet_teams.roco._scene import Scene
 
@@ -61,7 +62,7 @@ class Prompts:
         silent = self._scene.robots[len(said) + 1 :]
         if refusals or not silent:
             return "EXECUTE counts now."
-        return f"EXECUTE does not count yet, since {', '.join(silent)} still has to speak."
+        return f"EXECUTE does not count yet. Still to speak: {', '.join(silent)}."
 
     def central(self, dialogues: Sequence[Dialogue], refusals: Sequence[Refusal]) -> str:
         """Return the prompt of the LLM that plans for all and sees the whole state."""
@@ -113,8 +114,8 @@ def _indented(text: str) -> str:
 def _feedback(refusal: Refusal) -> str:
     """Return speaker, quote of the plan, and what each check says about it."""
     answer = refusal.turn.answer.text.strip()
-    plans = [end for keyword, end in find_keywords(answer) if keyword == EXECUTE]
-    quote = _indented((f"{EXECUTE}{answer[plans[-1] :]}" if plans else answer)[-MOST_SAID:])
+    start = plan_start(answer)
+    quote = _indented((answer if start is None else f"{EXECUTE}{answer[start:]}")[-MOST_SAID:])
     return "\n".join(
         [
             f"{refusal.turn.participant} said:\n  {quote}",

@@ -12,14 +12,16 @@ from quartet_benchmarks.result import BenchParameters, BenchResult
 from quartet_research.harness.experiment.kept import FILE, KeptTrials, read_all_kept
 from quartet_research.harness.experiment.report import write_report
 from quartet_research.harness.experiment.trials import Trials, merged_options
-from quartet_research.harness.shards import require_whole, shard_folder
+from quartet_research.harness.shards import BROKE_OFF, require_whole, shard_folder
 from quartet_research.harness.study import (
+    Case,
     Experiment,
     Record,
     Report,
     Study,
     cases_of,
     language_models_of,
+    names_of,
     speakers_of,
 )
 from quartet_teams import count_tokens
@@ -61,7 +63,7 @@ def run(study: Study, parameters: BenchParameters, options: Mapping[str, Any]) -
         found.add(_ask_models(study, experiment, folder, shard, running, parameters.progress))
     for record in play(study, experiment, shard, folder, parameters.progress):
         found.records[record.model, record.case.name] = record
-    report = _report(study, experiment, found)
+    report = _report(study, experiment, found, shard)
     if folder is not None:
         if shard != WHOLE:
             report.result.parameters["shard"] = shard
@@ -88,11 +90,16 @@ def play(
     return records
 
 
-def _play_one(study: Study, model: str, rate: float, case: Any, kept: KeptTrials | None) -> Record:
+def _play_one(study: Study, model: str, rate: float, case: Case, kept: KeptTrials | None) -> Record:
     known = kept.records.get((*case.key, model)) if kept else None
     if known is not None:
         return known
-    trial = asyncio.run(study.play(case, study.speakers(rate, case), count_tokens))
+    try:
+        trial = asyncio.run(study.play(case, study.speakers(rate, case), count_tokens))
+    except Exception as error:
+        # A team of someone's own may raise anything. The trial counts as failed, and the next run repeats it.
+        reason = f"{type(error).__name__}: {error}"
+        return Record(model, case, study.broken_off(case, f"{BROKE_OFF}: {reason}", 0, 0), broke_off=reason)
     record = Record(model, case, trial)
     if kept:
         kept.add(record)
@@ -111,7 +118,7 @@ def _ask_models(
     require_inspect(study.name)
     from quartet_research.harness.experiment.inspect_logs import read_logs
     from quartet_research.harness.experiment.inspect_run import run_on_inspect
-    from quartet_research.harness.experiment.tasks import Limits
+    from quartet_research.harness.experiment.tasks import LOGS, Limits
 
     limits = Limits(
         budget_usd=running.get("budget_usd"),
@@ -121,7 +128,8 @@ def _ask_models(
     )
     progress(f"logs and tables in {folder}")
     run_on_inspect(study, experiment, folder, shard=shard, limits=limits, progress=progress)
-    return read_logs(folder)
+    # Not of the folders of other shards below.
+    return read_logs(folder / LOGS)
 
 
 def _merge(
@@ -143,20 +151,20 @@ def _merge(
     found.add(read_all_kept(folders))
     experiment = study.read(merged_options(found.options))
     require_whole(found.shards)
-    report = _report(study, experiment, found)
+    report = _report(study, experiment, found, WHOLE)
     if out:
         _write(Path(out), report, progress)
     return report.result
 
 
-def _report(study: Study, experiment: Experiment, found: Trials) -> Report:
-    """Return the tables, and notes on trials that are missing or broke off. Raises OptionError if there are none."""
-    missing = found.missing
-    if not found.records:
+def _report(study: Study, experiment: Experiment, found: Trials, shard: str) -> Report:
+    """Return the tables of a shard, and notes on missing and broken trials. Raises OptionError if there are none."""
+    asked = names_of(experiment, shard)
+    missing = found.missing(asked)
+    records = [found.records[name] for name in asked if name in found.records]
+    if not records:
         first = next(iter(missing.values()), "")
         raise OptionError(f"none of {len(missing)} trials was begun; the first: {first[:LONGEST_REASON]}")
-    order = {case.name: at for at, case in enumerate(case for _, cases in experiment.parts for case in cases)}
-    records = sorted(found.records.values(), key=lambda record: (record.model, order.get(record.case.name, 0)))
     report = study.report(experiment, records)
     notes = report.result.notes
     if any(record.model.startswith(SPEAKERS) for record in records):

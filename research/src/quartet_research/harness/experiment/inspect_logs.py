@@ -16,7 +16,7 @@ from inspect_ai.log import (
 from quartet_research.harness.experiment.inspect_task import LIMIT, TRIAL, case_of
 from quartet_research.harness.experiment.trials import Trials
 from quartet_research.harness.shards import BROKE_OFF
-from quartet_research.harness.study import Record, Study, load_study
+from quartet_research.harness.study import Record, Study, load_study, logged_name
 
 
 def each_log(folder: Path) -> Iterator[tuple[EvalLogInfo, EvalLog]]:
@@ -37,14 +37,9 @@ def read_logs(folder: Path) -> Trials:
         study, shard = load_study(options.pop("study")), options.pop("shard", "1/1")
         model = _model_of(log)
         one = Trials(study.name, [options], [shard])
-        one.asked = {(model, str(name)) for name in log.eval.dataset.sample_ids or ()}
         for summary in read_eval_log_sample_summaries(info):
             name = (model, str(summary.id))
-            if (
-                record := _ended(study, model, info, summary)
-                or found.records.get(name)
-                or _broken_off(study, model, summary)
-            ):
+            if record := _ended(study, model, info, summary) or _broken_off(study, model, summary):
                 one.records[name] = record
             else:
                 one.errors[name] = summary.error or "has not ended"
@@ -53,7 +48,7 @@ def read_logs(folder: Path) -> Trials:
 
 
 def _model_of(log: EvalLog) -> str:
-    return log.eval.model.removeprefix("openai-api/")
+    return logged_name(log.eval.model)
 
 
 def _ended(study: Study, model: str, info: EvalLogInfo, summary: EvalSampleSummary) -> Record | None:
@@ -70,7 +65,7 @@ def _ended(study: Study, model: str, info: EvalLogInfo, summary: EvalSampleSumma
 def _broken_off(study: Study, model: str, summary: EvalSampleSummary) -> Record | None:
     """Return a trial that began and broke off, as a failed one; None if the model answered nothing in it."""
     tokens = _tokens(summary)
-    if not tokens:
+    if not tokens and not summary.turn_count:
         return None
     case = case_of(summary.metadata)
     error = summary.error or "has not ended"

@@ -1,6 +1,7 @@
 """Trials of reference speakers in a file, a line for each, so that a run resumes and shards are merged."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -8,15 +9,14 @@ from typing import Any
 
 from quartet_benchmarks.errors import OptionError
 from quartet_research.harness.experiment.trials import Trials
+from quartet_research.harness.shards import read_shard
 from quartet_research.harness.study import (
     Case,
     Experiment,
     Record,
     Study,
-    cases_of,
     load_study,
     options_of,
-    speakers_of,
 )
 
 FILE = "trials.jsonl"
@@ -42,18 +42,19 @@ class KeptTrials:
         header = {"study": study.name, "options": options_of(experiment), "shard": shard}
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            text = self._file.read_text() if self._file.exists() else ""
-            # A run that was killed may have left half a line.
-            text = text[: text.rfind("\n") + 1]
-            self._file.write_text(text or json.dumps(header) + "\n")
+            whole = _whole_lines(self._file.read_bytes()) if self._file.exists() else b""
+            if not whole:
+                self._file.write_text(json.dumps(header) + "\n")
+                return
+            kept = read_kept(self._file)
+            if (kept.study, kept.options, kept.shards) != (study.name, [header["options"]], [shard]):
+                raise OptionError(f"{self._file} has another experiment, which needs another --out")
+            os.truncate(self._file, len(whole))
         except OSError as error:
             raise OptionError(
                 f"{self._file} cannot be written: {error.strerror}; give another folder with --out"
             ) from error
-        if text:
-            if json.loads(text.partition("\n")[0]) != header:
-                raise OptionError(f"{self._file} has another experiment, which needs another --out")
-            self.records = {record.key: record for record in read_kept(self._file).records.values()}
+        self.records = {record.key: record for record in kept.records.values()}
 
     def add(self, record: Record) -> None:
         """Append a trial."""
@@ -70,18 +71,22 @@ class KeptTrials:
 def read_kept(file: Path) -> Trials:
     """Return the trials of a file. Raises OptionError if it is no file of trials."""
     try:
-        first, *lines = file.read_text().splitlines()
+        first, *lines = _whole_lines(file.read_bytes()).decode().splitlines()
         header = json.loads(first)
         study = load_study(header["study"])
         experiment = study.read(header["options"])
         records = [_record(study, json.loads(line)) for line in lines]
         shard = str(header["shard"])
-        names = {(model, case.name) for _, cases in cases_of(experiment, shard) for case in cases
-                 for model in speakers_of(experiment)}  # fmt: skip
+        read_shard(shard)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise OptionError(f"{file} is no file of trials of this version ({error}); play that part again") from error
     found = {(record.model, record.case.name): record for record in records}
-    return Trials(study.name, [options_of(experiment)], [shard], found, names)
+    return Trials(study.name, [options_of(experiment)], [shard], found)
+
+
+def _whole_lines(content: bytes) -> bytes:
+    """Return the content without the half line that a run leaves when it is killed."""
+    return content[: content.rfind(b"\n") + 1]
 
 
 def _record(study: Study, line: Mapping[str, Any]) -> Record:

@@ -19,7 +19,10 @@ def write_report(folder: Path, report: Report) -> list[Path]:
     draw = report.draw if find_spec("matplotlib") else None
     names = ["table.md", "table.csv", "trials.csv", "result.json", *(["success.png"] if draw else [])]
     paths = [folder / name for name in names]
-    parts = [f"# {result.suite}", ", ".join(f"{name} {value}" for name, value in result.parameters.items() if value)]
+    parts = [
+        f"# {result.suite}",
+        ", ".join(f"{name} {value}" for name, value in result.parameters.items() if value != ""),
+    ]
     parts.append(markdown(result.rows))
     for heading, rows in report.sections.items():
         parts += [f"## {heading}", markdown(rows)]

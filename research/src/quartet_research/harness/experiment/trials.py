@@ -1,6 +1,6 @@
 """Trials of an experiment that were asked for, played, or not begun, from the folders of one or several shards."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,15 +20,13 @@ class Trials:
         options: fields of the experiments, by their names, one mapping for each file or log.
         shards: such as `2/8`, one for each file or log.
         records: trials that ended or broke off, by model and name of the case.
-        asked: trials that were asked for.
-        errors: reasons for which trials have no record.
+            errors: reasons for which trials have no record.
     """
 
     study: str = ""
     options: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
     shards: list[str] = field(default_factory=list[str])
     records: dict[Name, Record] = field(default_factory=dict[Name, Record])
-    asked: set[Name] = field(default_factory=set[Name])
     errors: dict[Name, str] = field(default_factory=dict[Name, str])
 
     def add(self, other: "Trials") -> None:
@@ -38,14 +36,16 @@ class Trials:
         self.study = self.study or other.study
         self.options += other.options
         self.shards += other.shards
-        self.records |= other.records
-        self.asked |= other.asked
+        for name, record in other.records.items():
+            known = self.records.get(name)
+            # A trial that ended counts, wherever one of the same name broke off.
+            if known is None or known.broke_off or not record.broke_off:
+                self.records[name] = record
         self.errors |= other.errors
 
-    @property
-    def missing(self) -> dict[Name, str]:
-        """Trials without a record, and why."""
-        return {name: self.errors.get(name, "was not begun") for name in sorted(self.asked - self.records.keys())}
+    def missing(self, asked: Iterable[Name]) -> dict[Name, str]:
+        """Return the trials without a record, and why."""
+        return {name: self.errors.get(name, "was not begun") for name in asked if name not in self.records}
 
 
 def merged_options(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -33,12 +33,10 @@ def grasp_pose(scene: Scene, name: str, outline: Outline, *, suction: bool) -> H
     return HandPose.down((x, y, top - min(DEPTH, outline.height / 2)), math.atan2(rotation[1, 0], rotation[0, 0]))
 
 
-def place_pose(scene: Scene, name: str, outline: Outline, target: tuple[float, float, float], tip_z: float) -> HandPose:
+def place_pose(outline: Outline, target: tuple[float, float, float], tip_z: float) -> HandPose:
     """Return the pose of a hand that puts down an object.
 
     Args:
-        scene: the table.
-        name: the object.
         outline: of the object.
         target: point of a surface [m].
         tip_z: height of the tip above the object's middle [m].

@@ -160,6 +160,8 @@ class SortCubes(TableTask):
             for panel in (self.panel_of(action.object), action.target) if action.object else ():
                 if panel not in PANELS[robot]:
                     yield f"{robot} does not reach {panel or action.object}; it reaches {', '.join(PANELS[robot])}."
+                    return
+        yield from super()._out_of_reach(plan)
 
     def _suction(self, robot: str) -> bool:
         return next(arm.hand for arm in self.arms if arm.name == robot) == "suction"
@@ -177,7 +179,7 @@ class SortCubes(TableTask):
             tip_z = self.scene.hand_pose(action.robot).position[2] - self.scene.position(action.object)[2]
         target = self._target(action.robot, action.target)
         around = (*touched, *((action.object, body) for body in ("table", *GOALS.values())))
-        return Phase(place_pose(self.scene, action.object, outline, target, tip_z), "release", action.object, around)
+        return Phase(place_pose(outline, target, tip_z), "release", action.object, around)
 
     def _target(self, robot: str, panel: str) -> tuple[float, float, float]:
         """Return the point on a panel where a robot puts a block [m]."""

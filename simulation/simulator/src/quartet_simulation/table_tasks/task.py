@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -13,6 +13,7 @@ import numpy as np
 from quartet_simulation.table_arms import (
     ArmAt,
     Goal,
+    GoalCheck,
     HandPose,
     PlanFailure,
     Scene,
@@ -20,7 +21,7 @@ from quartet_simulation.table_arms import (
     execute,
     plan_motion,
 )
-from quartet_teams import Complaint, check_in_order
+from quartet_teams import Complaint, Stage, check_in_order
 from quartet_teams.roco import Action, Form, JointPlan, Verb, sub_plans
 
 Range = tuple[float, float]
@@ -131,7 +132,7 @@ class TableTask(ABC):
 
     @abstractmethod
     def _phases(self, action: Action) -> list[Phase]:
-        """Return the phases of an action in the present state; that of its goal comes first if it is checked."""
+        """Return the phases of an action in the present state; in order of execution."""
 
     @abstractmethod
     def _goal(self, action: Action) -> Phase | None:
@@ -139,15 +140,24 @@ class TableTask(ABC):
 
     def check(self, plan: JointPlan) -> Sequence[Complaint]:
         """Return the complaints about a plan of one valid action for each robot, [] for a valid one."""
-        return check_in_order(
-            plan,
-            {
-                "constraints": self._constraints,
-                "reach": self._out_of_reach,
-                "ik": self._without_joints,
-                "collision": self._collisions,
-            },
-        )
+        found: list[GoalCheck] = []
+
+        def without_joints(plan: JointPlan) -> Iterable[str]:
+            found.extend(check_goals(self.scene, goals.poses, goals.allow) for goals in self._goals(plan))
+            for robot, pose in ((robot, pose) for one in found for robot, pose in one.unsolved.items()):
+                yield f"{robot} has no joint positions (IK) for {_text(pose)}; take another target or object."
+
+        def collisions(_plan: JointPlan) -> Iterable[str]:
+            for first, second in (pair for one in found for pair in one.contacts):
+                yield f"{first} and {second} would collide at the goals; let one robot wait or act elsewhere."
+
+        checks: dict[Stage, Callable[[JointPlan], Iterable[str]]] = {
+            "constraints": self._constraints,
+            "reach": self._out_of_reach,
+            "ik": without_joints,
+            "collision": collisions,
+        }
+        return check_in_order(plan, checks)
 
     def _goals(self, plan: JointPlan) -> Iterable[_Goals]:
         for part in sub_plans(plan):
@@ -161,17 +171,6 @@ class TableTask(ABC):
                 ranges = zip(pose.position, self.reach[robot], strict=True)
                 if not all(low <= value <= high for value, (low, high) in ranges):
                     yield f"{robot} does not reach {_text(pose)}; let another robot do it, or take another target."
-
-    def _without_joints(self, plan: JointPlan) -> Iterable[str]:
-        for goals in self._goals(plan):
-            for robot, pose in check_goals(self.scene, goals.poses, goals.allow).unsolved.items():
-                yield f"{robot} has no joint positions (IK) for {_text(pose)}; take another target or object."
-
-    def _collisions(self, plan: JointPlan) -> Iterable[str]:
-        for goals in self._goals(plan):
-            checked = check_goals(self.scene, goals.poses, goals.allow)
-            for first, second in checked.contacts:
-                yield f"{first} and {second} would collide at the goals; let one robot wait or act elsewhere."
 
     def step(self, plan: JointPlan) -> Outcome:
         """Execute a plan that passed the checks. If it cannot be executed, the scene is rewound; the step counts."""
@@ -194,14 +193,14 @@ class TableTask(ABC):
 
     def _run(self, phases: Mapping[str, Phase], number: int) -> tuple[str, float, int]:
         """Move all arms at once, then their hands; return why it failed, processor time [s] and contacts of arms."""
-        began = time.process_time()
+        began = time.thread_time()
         plan = plan_motion(
             self.scene,
             {robot: phase.goal for robot, phase in phases.items()},
             allow=[pair for phase in phases.values() for pair in phase.allow],
             seed=self.seed + 1000 * self.steps + number,
         )
-        spent = time.process_time() - began
+        spent = time.thread_time() - began
         if isinstance(plan, PlanFailure):
             return f"no motion was found: {plan.text}", spent, 0
         done = execute(self.scene, plan)
