@@ -37,11 +37,11 @@ async def planned(moveit) -> None:
 
 
 async def test_what_only_the_wrist_camera_can_tell_is_attached_after_the_fingers_closed_on_it(
-    sim, robot_file, open_server
+    sim, robot_file, open_over
 ):
     sim.reset(scenario="in_gripper:red cup")
     async with behind(without_feeling, sim, robot_file) as robot:
-        moveit = await open_server(quartet_moveit, over=robot)
+        moveit = await open_over(robot, quartet_moveit)
         closed = await moveit.call("close_gripper", object_size_m=[0.07, 0.08, 0.11])
         assert closed["state"] == "UNKNOWN"
         assert [size[1:] for size in (await attached(moveit)).values()] == [pytest.approx([0.08, 0.11])]
