@@ -7,6 +7,9 @@ from quartet_orchestrator.tasks.names import SiteNames
 from quartet_site import Area, CatalogueObject, Container, SiteFile, Surface, is_floor, normalise
 
 
+USE_ONE = "Use one of these, or report the object with this code"
+
+
 class NameCheck:
     """Tells which names of a call neither the site file nor, for things, the perception server knows.
 
@@ -27,16 +30,16 @@ class NameCheck:
         thing, place = arguments.object_name, ""
         if isinstance(arguments, ApproachArguments):
             if not self._names.is_area(arguments.target_area):
-                return f"the site has no area '{arguments.target_area}'; it has {_listed(self._site.areas)}"
+                return f"the site has no area '{arguments.target_area}'; it has {_listed(self._site.areas)}. {USE_ONE}"
             if arguments.next_action not in {NextAction.PICK, NextAction.LOOK}:
                 thing, place = "", "" if arguments.object_id else thing
         elif isinstance(arguments, PlaceArguments):
             place = "" if arguments.target_id else arguments.target_location
         if place and not self._is_named(place):
-            if self._names.landmark_area(place) and await self._knows(place) is not False:
+            area = self._names.landmark_area(place)
+            if area and await self._knows(place) is not False:
                 return None
-            places = _listed([*self._site.surfaces, *self._site.containers])
-            return f"the site has no place '{place}'; it has {places}, and the floor"
+            return self._unknown_place(place, area)
         seen = arguments.held_id if isinstance(arguments, PlaceArguments) else arguments.object_id
         if thing and not seen and not self._is_known(thing) and await self._knows(thing) is False:
             return self._unknown_thing(thing)
@@ -46,11 +49,21 @@ class NameCheck:
         """Return why no camera can look for `name`, what they know, and for a landmark how to see it."""
         area = self._names.landmark_area(name)
         if area is None:
-            return f"nothing here is called '{name}'; there are {_listed(self._site.objects)}"
-        known = _listed([*self._site.objects, *self._site.surfaces, *self._site.containers])
+            return f"nothing here is called '{name}'; there are {_listed(self._site.objects)}. {USE_ONE}"
         return (
-            f"the cameras cannot look for '{name}', which is furniture of the {area}. To see it, approach with "
-            f"target_area '{area}', object_name '{area}' and next_action 'look'. The cameras know: {known}"
+            f"the cameras cannot look for '{name}', which is furniture of the {area}. To go there, approach with "
+            f"target_area '{area}', object_name '{area}' and next_action 'look'"
+        )
+
+    def _unknown_place(self, name: str, area: str | None) -> str:
+        """Return why nothing can be put at `name`, and which places there are: of its area, for a landmark."""
+        places = [*self._site.surfaces, *self._site.containers]
+        if area is None:
+            return f"the site has no place '{name}'; it has {_listed(places)}, and the floor. {USE_ONE}"
+        near = _listed([place for place in places if place.area == area]) or "the floor only"
+        return (
+            f"nothing can be put at '{name}', which is furniture of the {area}. The {area} has {near}. Ask the person "
+            "where to put it"
         )
 
     async def unknown_of(self, names: Sequence[str]) -> list[str]:

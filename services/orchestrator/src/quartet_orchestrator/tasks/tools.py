@@ -163,7 +163,7 @@ class TaskTools:
             await self._tell_unknown_names()
         if reason := await self._name_check.unknown(arguments):
             await self._record.write(Note(text=f"refused {skill}: {reason}"))
-            told = f"nothing was moved: {reason}. Use one of these, or report the object with this code"
+            told = f"nothing was moved: {reason}"
             return failure(UNKNOWN_NAME, told, success=False)
         if found := await self._look_at_own_hand(arguments):
             return found
@@ -186,7 +186,7 @@ class TaskTools:
         rows, self._plan = self._plan.rows, None
         if unknown := await self._name_check.unknown_of([n for row in rows for n in (row.object_name, row.target)]):
             told = ", ".join(f"'{name}'" for name in unknown)
-            await self._record.write(Note(text=f"the site knows nothing called {told}: that part will not be done"))
+            await self._record.write(Note(text=f"the site has no thing or place called {told}: that part may not be done"))
 
     async def _look_at_own_hand(self, arguments: StepArguments) -> ToolOutcome | None:
         """After an approach that missed an object, return a failure when the gripper holds that very thing.
