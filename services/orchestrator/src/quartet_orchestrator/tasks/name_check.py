@@ -6,7 +6,6 @@ from quartet_contracts import HELD_OBJECT, PARKING, ApproachArguments, NextActio
 from quartet_orchestrator.tasks.names import SiteNames
 from quartet_site import Area, CatalogueObject, Container, SiteFile, Surface, is_floor, normalise
 
-
 USE_ONE = "Use one of these, or report the object with this code"
 
 

@@ -186,7 +186,9 @@ class TaskTools:
         rows, self._plan = self._plan.rows, None
         if unknown := await self._name_check.unknown_of([n for row in rows for n in (row.object_name, row.target)]):
             told = ", ".join(f"'{name}'" for name in unknown)
-            await self._record.write(Note(text=f"the site has no thing or place called {told}: that part may not be done"))
+            await self._record.write(
+                Note(text=f"the site has no thing or place called {told}: that part may not be done")
+            )
 
     async def _look_at_own_hand(self, arguments: StepArguments) -> ToolOutcome | None:
         """After an approach that missed an object, return a failure when the gripper holds that very thing.
