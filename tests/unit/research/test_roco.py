@@ -9,9 +9,10 @@ from quartet_benchmarks.result import Rate
 from quartet_research.harness.study import Case, Record
 from quartet_research.roco.options import read_experiment
 from quartet_research.roco.report import make_report
-from quartet_research.roco.speakers import Speakers, next_panel
+from quartet_research.roco.speakers import Speakers
+from quartet_research.roco.speakers.sorting import next_panel
 from quartet_research.roco.trial import Trial, play
-from quartet_simulation.table_tasks import SortCubes
+from quartet_simulation.table_tasks import TASKS, SortCubes
 from quartet_teams import Discussion, NoPlanError
 from quartet_teams.roco import Mode, Past, Roco
 
@@ -31,10 +32,11 @@ def test_a_block_is_handed_towards_its_panel(panel: str, goal: str, reach: tuple
     assert next_panel(panel, goal, reach) == next_one
 
 
+@pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("mode", Mode)
-async def test_speakers_agree_on_a_plan_that_passes_the_checks(mode: Mode) -> None:
+async def test_speakers_agree_on_a_plan_that_passes_the_checks(mode: Mode, task: str) -> None:
     for seed in range(3):
-        world = SortCubes(seed)
+        world = TASKS[task](seed)
         decision = await Roco(mode).decide(world, Past(), Discussion(Speakers(0.0, seed)))
         assert world.check(decision.plan) == []
         assert any(action.verb != "WAIT" for action in decision.plan.values())
@@ -67,10 +69,11 @@ async def test_faults_show_in_what_the_checks_refuse() -> None:
 
 
 @pytest.mark.long
-def test_speakers_sort_the_blocks() -> None:
-    trial = asyncio.run(play("sort", 4, Roco(), Speakers(0.0, 4), most_steps=20))
+@pytest.mark.parametrize(("task", "most"), [("sort", 8), ("sandwich", 12)])
+def test_speakers_do_the_task(task: str, most: int) -> None:
+    trial = asyncio.run(play(task, 4, Roco(), Speakers(0.0, 4), most_steps=20))
     assert (trial.succeeded, trial.reason, trial.arm_contacts) == (True, "", 0)
-    assert trial.steps <= 8
+    assert trial.steps <= most
 
 
 def record(succeeded: bool, seed: int, feedback: str = "on") -> Record:
@@ -95,7 +98,7 @@ def test_tables_have_the_published_figures_beside() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"tasks": ["juggle"]}, "no task 'juggle'; valid: sort"),
+        ({"tasks": ["juggle"]}, "no task 'juggle'; valid: sandwich, sort"),
         ({"framework": ["choir"]}, "no framework 'choir'; valid: dialogue, central, one_voice"),
         ({"history": ["some"]}, "no history 'some'; valid: all, none"),
         ({"feedback": ["maybe"]}, "no feedback 'maybe'; valid: on, off"),

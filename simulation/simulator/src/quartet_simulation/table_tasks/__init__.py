@@ -6,10 +6,11 @@ task.step(plan)                             executes it by physics; rewinds what
 task.done                                   by ground truth
 """
 
+from quartet_simulation.table_tasks.sandwich import MakeSandwich
 from quartet_simulation.table_tasks.sort_cubes import SortCubes
 from quartet_simulation.table_tasks.task import Outcome, TableTask
 
-TASKS: dict[str, type[TableTask]] = {task.name: task for task in (SortCubes,)}
+TASKS: dict[str, type[TableTask]] = {task.name: task for task in (MakeSandwich, SortCubes)}
 """Tasks by their names."""
 
-__all__ = ["TASKS", "Outcome", "SortCubes", "TableTask"]
+__all__ = ["TASKS", "MakeSandwich", "Outcome", "SortCubes", "TableTask"]

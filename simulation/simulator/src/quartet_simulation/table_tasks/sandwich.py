@@ -1,0 +1,200 @@
+"""Make sandwich: two arms stack bread and slices on a board, in the order of a recipe."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, build_table
+from quartet_simulation.table_tasks.handling import Outline, above, grasp_pose, place_pose
+from quartet_simulation.table_tasks.task import Box, Phase, TableTask
+from quartet_teams.roco import Action, Form, JointPlan, Verb
+
+BOARD, TABLE = "cutting_board", "table"
+BOARD_SIZE, BOARD_CENTRE, TABLE_TOP = (0.34, 0.5, 0.04), (0.0, 0.5, 0.16), 0.15
+SIZES = {
+    "bread_slice1": (0.14, 0.14, 0.03),
+    "bread_slice2": (0.14, 0.14, 0.03),
+    "bacon": (0.12, 0.07, 0.01),
+    "cheese": (0.14, 0.14, 0.01),
+    "tomato": (0.12, 0.12, 0.01),
+    "cucumber": (0.12, 0.12, 0.01),
+    "ham": (0.12, 0.12, 0.01),
+    "beef_patty": (0.12, 0.12, 0.01),
+}
+"""Full sizes [m]."""
+COLOURS = {
+    "bread_slice1": (0.85, 0.65, 0.4, 1),
+    "bread_slice2": (0.85, 0.65, 0.4, 1),
+    "bacon": (0.75, 0.3, 0.25, 1),
+    "cheese": (0.98, 0.85, 0.3, 1),
+    "tomato": (0.9, 0.2, 0.15, 1),
+    "cucumber": (0.4, 0.7, 0.3, 1),
+    "ham": (0.95, 0.65, 0.65, 1),
+    "beef_patty": (0.4, 0.25, 0.15, 1),
+}
+SIDES = {"Dave": tuple(SIZES)[:4], "Chad": tuple(SIZES)[4:]}
+"""Foods that start on the side of each robot: Dave's is the left one (negative x)."""
+CELLS_X = {"Dave": (-0.8, -0.6, -0.4), "Chad": (0.4, 0.6, 0.8, 1.0)}
+CELLS_Y, JITTER = (0.4, 0.6), 0.025
+RECIPES = {
+    "bacon": ("bacon", "cheese", "tomato"),
+    "vegetarian": ("cheese", "tomato", "cucumber"),
+    "beef": ("beef_patty", "cheese", "cucumber"),
+    "ham": ("ham", "cheese", "tomato", "cucumber"),
+}
+"""Layers between the slices of bread; the paper names the sandwiches and their numbers of layers."""
+NEAR_BOARD = 0.4
+"""Distance from the middle of the board within which a food has to be that another is put on [m]."""
+
+
+class MakeSandwich(TableTask):
+    """One episode with a recipe."""
+
+    name: ClassVar[str] = "sandwich"
+    arms: ClassVar[tuple[ArmAt, ...]] = (
+        ArmAt("Chad", "ur5", (-0.1, -0.2, 0.1), math.pi / 2, (-0.5, 1.3), "suction"),
+        ArmAt("Dave", "humanoid", (0.2, 1.06, 0.17), -math.pi / 2, (-1.5, 0.1), "suction"),
+    )
+    reach: ClassVar[Mapping[str, Box]] = {
+        "Chad": ((-0.1, 1.3), (-0.2, 0.7), (TABLE_TOP, 1.0)),
+        "Dave": ((-1.4, 0.1), (0.3, 1.5), (TABLE_TOP, 1.0)),
+    }
+    """Published from 0.16 m up, above the tip of a cup on a slice of 1 cm."""
+
+    def _build(self, rng: np.random.Generator) -> Scene:
+        self.sandwich = str(rng.choice(list(RECIPES)))
+        middle = [str(name) for name in rng.permutation(RECIPES[self.sandwich])]
+        self.recipe = ("bread_slice1", *middle, "bread_slice2")
+        self.rules = (
+            f"Make a {self.sandwich} sandwich on the cutting_board. From the bottom to the top it has: "
+            f"{', '.join(self.recipe)}. Foods lie on the left and on the right of the board. In one round each robot "
+            "either takes one food, or puts down the one that it holds, or waits. Only one robot puts down in a round. "
+            "A food may be put on the table at any time. The task is done when the whole stack is on the board."
+        )
+        half = [value / 2 for value in BOARD_SIZE]
+        things = [Thing(BOARD, (Shape("box", half, colour=(0.65, 0.5, 0.35, 1)),), BOARD_CENTRE)]
+        for robot, foods in SIDES.items():
+            cells = list(itertools.product(CELLS_X[robot], CELLS_Y))
+            for food, cell in zip(foods, rng.permutation(len(cells)), strict=False):
+                (x, y), (dx, dy) = cells[cell], rng.uniform(-JITTER, JITTER, 2)
+                size = [value / 2 for value in SIZES[food]]
+                shape = Shape("box", size, colour=COLOURS[food])
+                things.append(Thing(food, (shape,), (x + dx, y + dy, TABLE_TOP + size[2] + 0.001), mass=0.05))
+        return build_table(self.arms, things)
+
+    @property
+    def forms(self) -> Mapping[Verb, Form]:
+        """PICK, PUT and WAIT."""
+        return {
+            "PICK": Form(tuple(SIZES), meaning="takes a food that nothing lies on"),
+            "PUT": Form(tuple(SIZES), (*SIZES, BOARD, TABLE), meaning="puts the food that the robot holds on a target"),
+            "WAIT": Form(meaning="does nothing in this round"),
+        }
+
+    @property
+    def done(self) -> bool:
+        """Whether the foods of the recipe touch from the board upwards, and no hand holds one."""
+        chain = [BOARD, *self.recipe]
+        touching = all(self._touch(lower, upper) for lower, upper in itertools.pairwise(chain))
+        return touching and not any(self.held(robot) for robot in self.robots)
+
+    def _below(self, food: str) -> str:
+        """Return the food or board that a food lies on; "" on the table or in a hand."""
+        z = self.scene.position(food)[2]
+        under = [one for one in (*SIZES, BOARD) if one != food and self.scene.position(one)[2] < z]
+        return next((one for one in sorted(under, key=self._height, reverse=True) if self._touch(one, food)), "")
+
+    def _height(self, body: str) -> float:
+        return self.scene.position(body)[2]
+
+    def _above(self, food: str) -> str:
+        return next((one for one in SIZES if one != food and self._below(one) == food), "")
+
+    def _holder(self, food: str) -> str:
+        return next((robot for robot in self.robots if food in self.held(robot)), "")
+
+    def capability(self, robot: str) -> str:
+        """Return the side of a robot."""
+        side = "left" if robot == "Dave" else "right"
+        return f"{robot} reaches the foods on the {side} side and the cutting_board, and holds one food at a time."
+
+    def describe(self) -> str:
+        """Return where all foods are."""
+        hands = (f"{robot} holds {', '.join(self.held(robot)) or 'nothing'}." for robot in self.robots)
+        return "\n".join([*(self._where(food) for food in SIZES), *hands])
+
+    def _where(self, food: str) -> str:
+        if holder := self._holder(food):
+            return f"{food} is in the hand of {holder}."
+        if below := self._below(food):
+            return f"{food} is on {below}."
+        return f"{food} is on the {'left' if self.scene.position(food)[0] < 0 else 'right'} side of the table."
+
+    def describe_robot(self, robot: str) -> str:
+        """Return the foods on a robot's own side and on the board, and what it holds."""
+        left = robot == "Dave"
+        seen = [
+            food
+            for food in SIZES
+            if not self._holder(food) and (self._below(food) or (self.scene.position(food)[0] < 0) == left)
+        ]
+        lines = [self._where(food) for food in seen]
+        return "\n".join([*lines, f"{robot} holds {', '.join(self.held(robot)) or 'nothing'}."])
+
+    def _constraints(self, plan: JointPlan) -> Iterable[str]:
+        if sum(action.verb == "PUT" for action in plan.values()) > 1:
+            yield "two robots PUT in the same round; let one of them wait."
+        for robot, action in plan.items():
+            if action.verb == "PICK" and (above_it := self._above(action.object)):
+                yield f"{robot} takes {action.object}, on which {above_it} lies."
+            if action.verb == "PUT" and action.target != TABLE:
+                yield from self._wrong_put(robot, action)
+
+    def _wrong_put(self, robot: str, action: Action) -> Iterable[str]:
+        food, target = action.object, action.target
+        if food not in self.recipe:
+            yield f"{robot} puts {food} on {target}, but it is not in the recipe; put it on the table."
+            return
+        number = self.recipe.index(food)
+        wanted = self.recipe[number - 1] if number else BOARD
+        if target != wanted:
+            yield f"{robot} puts {food} on {target}; the recipe has it on {wanted}."
+        elif target != BOARD and math.dist(self.scene.position(target)[:2], BOARD_CENTRE[:2]) > NEAR_BOARD:
+            yield f"{robot} puts {food} on {target}, which is not on the cutting_board yet."
+
+    def _goal(self, action: Action) -> Phase | None:
+        if action.verb == "WAIT":
+            return None
+        robot, food = action.robot, action.object
+        outline = Outline(*(SIZES[food][index] for index in (0, 2)))
+        touched = ((robot, food), *((food, body) for body in (TABLE, BOARD, *SIZES) if body != food))
+        if action.verb == "PICK":
+            return Phase(grasp_pose(self.scene, food, outline, suction=True), "grasp", food, touched)
+        tip_z = self.scene.hand_pose(robot).position[2] - self.scene.position(food)[2]
+        return Phase(place_pose(outline, self._spot(robot, action.target), tip_z), "release", food, touched)
+
+    def _spot(self, robot: str, target: str) -> tuple[float, float, float]:
+        """Return the point on which a food is put down [m]."""
+        if target == BOARD:
+            return BOARD_CENTRE[0], BOARD_CENTRE[1], BOARD_CENTRE[2] + BOARD_SIZE[2] / 2
+        if target != TABLE:
+            x, y, z = self.scene.position(target)
+            return x, y, z + SIZES[target][2] / 2
+        taken = [self.scene.position(food)[:2] for food in SIZES if not self._holder(food)]
+        cells = list(itertools.product(CELLS_X[robot], CELLS_Y))
+        x, y = max(cells, key=lambda cell: min(math.dist(cell, other) for other in taken))
+        return x, y, TABLE_TOP
+
+    def _phases(self, action: Action) -> list[Phase]:
+        goal = self._goal(action)
+        if goal is None:
+            return []
+        assert isinstance(goal.goal, HandPose), "`_goal` gives no joints"
+        high, arm = above(goal.goal), self.scene.arm(action.robot)
+        home = Phase(self.scene.home[arm.columns])
+        return [Phase(high), goal, Phase(high, allow=goal.allow), home]
