@@ -99,9 +99,8 @@ def test_the_trial_that_ended_counts_in_either_order_of_a_merge() -> None:
         assert found.records["m", case.name].broke_off == ""
 
 
-def test_a_merge_counts_what_a_shard_was_not_asked_for(tmp_path: Path) -> None:
+def test_shards_of_several_experiments_are_not_merged(tmp_path: Path) -> None:
     run(**SMALL, out=tmp_path, shard="1/2")
     run(**SMALL | {"framework": ["cmas", "dmas"]}, out=tmp_path, shard="2/2")
-    merged = run(merge=[tmp_path])
-    assert {row["team"]: row["success"] for row in merged.rows} == {"cmas": "4/4", "dmas": "2/2"}
-    assert any("2 trials were not begun" in note for note in merged.notes)
+    with pytest.raises(OptionError, match="parts of several experiments"):
+        run(merge=[tmp_path])

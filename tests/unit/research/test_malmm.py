@@ -1,6 +1,7 @@
 """The MALMM experiment: programs at the table, reference speakers, options and tables."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -237,9 +238,10 @@ def test_shards_that_do_not_belong_together_are_not_merged(play_shards, tmp_path
     play_shards("1/2")
     with pytest.raises(OptionError, match="these shards are missing: 2/2"):
         bench("malmm", options={"merge": [tmp_path]})
-    play_shards("2/2", p_fault=[0.1])
+    play_shards("2/2", p_fault=[0.1], out=tmp_path / "other")
     with pytest.raises(OptionError, match="parts of several experiments"):
         bench("malmm", options={"merge": [tmp_path]})
+    shutil.rmtree(tmp_path / "other")
     play_shards("2/2")
     play_shards("2/2", out=tmp_path / "again")
     with pytest.raises(OptionError, match="shard 2/2 is there more than once"):

@@ -95,10 +95,16 @@ def _record(study: Study, line: Mapping[str, Any]) -> Record:
 
 
 def read_all_kept(folders: Sequence[Path]) -> Trials:
-    """Return the trials of all files below the folders. Raises OptionError if a shard is there more than once."""
+    """Return the trials of all files below the folders. Raises OptionError.
+
+    Each file names its whole experiment, so that files of several are recognised, and a shard that is there twice.
+    """
     found, files = Trials(), sorted({file.resolve() for folder in folders for file in folder.rglob(FILE)})
     for file in files:
         found.add(read_kept(file))
+    if any(options != found.options[0] for options in found.options):
+        names = ", ".join(map(str, files))
+        raise OptionError(f"{names}: these are parts of several experiments; merge those of one")
     if twice := sorted({shard for shard in found.shards if found.shards.count(shard) > 1}):
         names = ", ".join(map(str, files))
         raise OptionError(f"{names}: shard {', '.join(twice)} is there more than once; give the folder of one")
