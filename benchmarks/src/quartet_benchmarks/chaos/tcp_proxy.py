@@ -17,9 +17,9 @@ LOOK_EVERY_S = 0.05
 """How often a listener that is gone is looked for [s]."""
 LINE = 64 * 1024
 MOST_CHUNKS = 1000
-"""Chunks of a connection that may be on the way."""
+"""Most chunks of a connection that are on the way."""
 RESENT_S = 0.2, 0.4
-"""Time after which a lost segment is there: Linux waits at least 200 ms before it sends it again."""
+"""Extra delay of a lost segment [s]; Linux retransmits after at least 200 ms."""
 
 
 class TcpProxy:
@@ -171,19 +171,16 @@ class TcpProxy:
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, generation: int) -> None:
         on_the_way = asyncio.Queue[tuple[float, bytes]](MOST_CHUNKS)
-        arriving = asyncio.create_task(self._arrive(on_the_way, writer, generation))
         due = 0.0
-        try:
-            while (data := await reader.read(LINE)) and not arriving.done():
+        # A group, so that a receiver that breaks off ends the reading, too, even where the queue is full.
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._arrive(on_the_way, writer, generation))
+            while data := await reader.read(LINE):
                 due = max(due, time.monotonic() + self._delay_s)
                 if self._chance.random() < self._loss:
                     due += self._chance.uniform(*RESENT_S)
                 await on_the_way.put((due, data))
             await on_the_way.put((due, b""))
-            await arriving
-        finally:
-            arriving.cancel()
-            await asyncio.gather(arriving, return_exceptions=True)
 
     async def _arrive(
         self, on_the_way: asyncio.Queue[tuple[float, bytes]], writer: asyncio.StreamWriter, generation: int
