@@ -1,10 +1,14 @@
 """What the options of all experiments are checked for: names that there are not, models, and fault rates."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import inspect
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.prices import SPEAKERS
 from quartet_site import Fault
+
+ExperimentT = TypeVar("ExperimentT")
 
 
 def find_unknown(field: str, given: Sequence[str], valid: Collection[str]) -> Iterator[Fault]:
@@ -42,3 +46,29 @@ def rates_in(given: str | float | Iterable[str | float]) -> tuple[float, ...]:
         return tuple(dict.fromkeys(float(text) for part in parts for text in str(part).split(",")))
     except ValueError as error:
         raise OptionError(f"p-fault '{given}' is no number; a rate is from 0 to 1") from error
+
+
+def read_options(
+    kind: Callable[..., ExperimentT], suite: str, options: Mapping[str, Any], lists: Collection[str]
+) -> ExperimentT:
+    """Return the experiment of the given options.
+
+    Args:
+        kind: dataclass of the experiment.
+        suite: its name, for errors.
+        options: values by name; those that are None or empty are left out.
+        lists: options that are lists of names.
+
+    Raises:
+        OptionError: an unknown option, or a value that the experiment refuses; it names the valid ones.
+    """
+    values = {name: value for name, value in options.items() if value not in (None, (), [])}
+    valid = list(inspect.signature(kind).parameters)
+    if unknown := [name for name in values if name not in valid]:
+        raise OptionError(f"there is no option {', '.join(unknown)} of {suite}; valid: {', '.join(valid)}")
+    for name in lists:
+        if name in values:
+            values[name] = names_in(values[name])
+    if "p_fault" in values:
+        values["p_fault"] = rates_in(values["p_fault"])
+    return kind(**values)

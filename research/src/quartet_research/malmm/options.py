@@ -2,12 +2,12 @@
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.prices import SPEAKERS
-from quartet_research.harness.options import find_unknown, find_wrong_models, names_in, rates_in
+from quartet_research.harness.options import find_unknown, find_wrong_models, read_options
 from quartet_research.harness.study import Case, options_of
 from quartet_simulation.tabletop import TASKS
 from quartet_site import Fault
@@ -78,13 +78,4 @@ def read_experiment(options: Mapping[str, Any]) -> Experiment:
     Raises:
         OptionError: a field or value that there is not; it names the valid ones.
     """
-    values = {name: value for name, value in options.items() if value not in (None, (), [])}
-    valid = [field.name for field in fields(Experiment)]
-    if unknown := [name for name in values if name not in valid]:
-        raise OptionError(f"there is no option {', '.join(unknown)} of malmm; valid: {', '.join(valid)}")
-    for name in ("framework", "tasks", "feedback", "model"):
-        if name in values:
-            values[name] = names_in(values[name])
-    if "p_fault" in values:
-        values["p_fault"] = rates_in(values["p_fault"])
-    return Experiment(**values)
+    return read_options(Experiment, "malmm", options, ("framework", "tasks", "feedback", "model"))

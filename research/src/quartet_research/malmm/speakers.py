@@ -15,11 +15,6 @@ class ReferenceModel:
     def __init__(self, rates: Rates, seed: int) -> None:
         self._speakers = ArmSpeakers(rates, seed)
 
-    @classmethod
-    def faultless(cls, seed: int) -> "ReferenceModel":
-        """Return speakers that make no mistake."""
-        return cls(Rates(), seed)
-
     async def __call__(self, participant: str, prompt: str) -> Answer:
         """Return the answer of a participant, with a quarter of the characters as its tokens."""
         try:

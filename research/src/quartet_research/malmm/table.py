@@ -2,13 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
 from quartet_benchmarks.prices import SPEAKERS
 from quartet_benchmarks.result import Rate, percentile, wilson
+from quartet_research.harness.tables import grouped, success_cells
 from quartet_research.malmm.published import published
 from quartet_research.malmm.trial import Trial
 from quartet_simulation.tabletop.tasks import STACK_COUNTS
@@ -46,7 +47,7 @@ def headline(entries: Sequence[Entry], observation: str = "state") -> dict[str, 
     """Return the success of each framework and model, false successes, and the wall time of an episode [s]."""
     metrics: dict[str, float | Rate] = {}
     several = len({entry.model for entry in entries}) > 1
-    for (framework, model), own in _groups(entries, lambda entry: (entry.framework, entry.model)).items():
+    for (framework, model), own in grouped(entries, lambda entry: (entry.framework, entry.model)).items():
         of = "vision_success_rate" if observation == "vision" else "success_rate"
         suffix = f" ({model})" if several else ""
         metrics[f"{of}_{framework}{suffix}"] = Rate(sum(entry.trial.succeeded for entry in own), len(own))
@@ -58,8 +59,8 @@ def headline(entries: Sequence[Entry], observation: str = "state") -> dict[str, 
 def task_rows(entries: Sequence[Entry], observation: str = "state") -> list[dict[str, Any]]:
     """Return a row for each model, feedback, framework and task, and one for all tasks of each."""
     rows: list[dict[str, Any]] = []
-    for (model, feedback, framework), own in _groups(entries, lambda entry: entry.kind).items():
-        tasks = _groups(own, lambda entry: entry.task)
+    for (model, feedback, framework), own in grouped(entries, lambda entry: entry.kind).items():
+        tasks = grouped(own, lambda entry: entry.task)
         for task, same in tasks.items():
             paper = published(task, framework, feedback=feedback, observation=observation)
             rows.append(_row(model, framework, feedback, task, same, paper))
@@ -72,7 +73,7 @@ def task_rows(entries: Sequence[Entry], observation: str = "state") -> list[dict
 def stack_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """Return the success of stacking by the number of blocks; the paper's Figure 5 has it without numbers."""
     stacks = [entry for entry in entries if entry.task == "stack-blocks"]
-    groups = _groups(stacks, lambda entry: (*entry.kind, STACK_COUNTS[entry.variation % len(STACK_COUNTS)]))
+    groups = grouped(stacks, lambda entry: (*entry.kind, STACK_COUNTS[entry.variation % len(STACK_COUNTS)]))
     return [
         _row(model, framework, feedback, f"stack-blocks, {count} blocks", own, None)
         for (model, feedback, framework, count), own in sorted(groups.items())
@@ -84,7 +85,7 @@ def rate_lines(entries: Sequence[Entry]) -> list[str]:
 
     None where there is one rate alone: then there is nothing to compare.
     """
-    groups = _groups(
+    groups = grouped(
         [entry for entry in entries if entry.rate is not None],
         lambda entry: (not entry.feedback, entry.framework, entry.rate),
     )
@@ -113,16 +114,13 @@ def _row(
     model: str, framework: str, feedback: bool, task: str, entries: Sequence[Entry], paper: float | None
 ) -> dict[str, Any]:
     trials = [entry.trial for entry in entries]
-    successes = sum(trial.succeeded for trial in trials)
-    low, high = wilson(successes, len(trials))
     failed = Counter(trial.ending for trial in trials if not trial.succeeded)
     return {
         "model": model,
         "framework": framework,
         "feedback": "on" if feedback else "off",
         "task": task,
-        "success": f"{successes}/{len(trials)}",
-        "95 %": f"{100 * low:.0f} to {100 * high:.0f}",
+        **success_cells(trial.succeeded for trial in trials),
         "false": sum(trial.false_success for trial in trials),
         "calls": round(fmean(trial.calls for trial in trials), 1),
         "programs": round(fmean(trial.executions for trial in trials), 1),
@@ -136,10 +134,3 @@ def _mean_published(framework: str, tasks: Iterable[str], feedback: bool, observ
     found = [published(task, framework, feedback=feedback, observation=observation) for task in tasks]
     known = [value for value in found if value is not None]
     return round(fmean(known), 2) if len(known) == len(found) and not math.isnan(fmean(known)) else None
-
-
-def _groups(entries: Iterable[Entry], key: Callable[[Entry], Any]) -> dict[Any, list[Entry]]:
-    found: dict[Any, list[Entry]] = {}
-    for entry in entries:
-        found.setdefault(key(entry), []).append(entry)
-    return found

@@ -2,12 +2,13 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from quartet_benchmarks.result import Rate
+from quartet_research.harness.tables import grouped, interval_text, success_cells
 from quartet_research.planners.published import PUBLISHED, PUBLISHED_HISTORY
 from quartet_research.planners.trial import Trial
 
@@ -44,7 +45,7 @@ def success(entries: Iterable[Entry]) -> Rate:
 def headline(entries: Sequence[Entry]) -> dict[str, float | Rate]:
     """Return success and steps over the reference of each team."""
     metrics: dict[str, float | Rate] = {}
-    for team, own in _groups(entries, lambda entry: entry.team).items():
+    for team, own in grouped(entries, lambda entry: entry.team).items():
         metrics[f"success_rate_{team}"] = success(own)
         ratios = [entry.trial.steps / max(1, entry.reference_steps) for entry in own if entry.trial.succeeded]
         metrics[f"steps_over_reference_{team}"] = fmean(ratios) if ratios else math.nan
@@ -61,11 +62,11 @@ def main_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """Return a row for each world, model, history and team; failures count in the success only, as in the paper."""
     best = {
         (figure, instance): max(1, min(getattr(entry.trial, figure) for entry in same))
-        for instance, same in _groups([e for e in entries if e.trial.succeeded], lambda entry: entry.instance).items()
+        for instance, same in grouped([e for e in entries if e.trial.succeeded], lambda entry: entry.instance).items()
         for figure in FIGURES
     }
     rows: list[dict[str, Any]] = []
-    for (world, model, history, team), own in _groups(entries, _kind).items():
+    for (world, model, history, team), own in grouped(entries, _kind).items():
         row: dict[str, Any] = {"world": world, "model": model, "history": history, "team": team, **_success(own)}
         solved = [entry for entry in own if entry.trial.succeeded]
         for figure in FIGURES:
@@ -83,7 +84,7 @@ def main_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
 
 def size_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """Return the success of each team by the number of robots."""
-    groups = _groups(entries, lambda entry: (*_kind(entry), entry.robots))
+    groups = grouped(entries, lambda entry: (*_kind(entry), entry.robots))
     return [
         {"world": world, "model": model, "history": history, "team": team, "robots": robots, **_success(own)}
         for (world, model, history, team, robots), own in groups.items()
@@ -96,12 +97,12 @@ def history_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     if len(modes) < 2:
         return []
     rows: list[dict[str, Any]] = []
-    for (world, model, team), own in _groups(entries, lambda entry: (entry.world, entry.model, entry.team)).items():
+    for (world, model, team), own in grouped(entries, lambda entry: (entry.world, entry.model, entry.team)).items():
         row: dict[str, Any] = {"world": world, "model": model, "team": team}
         for mode in modes:
             rate = success(entry for entry in own if entry.history == mode)
             row[mode] = f"{rate.successes}/{rate.n}"
-            row[f"{mode}, 95 %"] = interval(rate)
+            row[f"{mode}, 95 %"] = interval_text(rate)
         row["GPT-4 in the paper"] = " / ".join(map(str, PUBLISHED_HISTORY.get(world, ()))) if team == "hmas2" else ""
         rows.append(row)
     return rows
@@ -125,26 +126,12 @@ def detail(entry: Entry) -> dict[str, Any]:
     }
 
 
-def interval(rate: Rate) -> str:
-    """Return Wilson's 95 % interval [%] in words."""
-    low, high = rate.interval
-    return f"{100 * low:.0f} to {100 * high:.0f}"
-
-
 def _kind(entry: Entry) -> tuple[str, str, str, str]:
     return entry.world, entry.model, entry.history, entry.team
 
 
 def _success(entries: Sequence[Entry]) -> dict[str, str]:
-    rate = success(entries)
-    return {"success": f"{rate.successes}/{rate.n}", "95 %": interval(rate)}
-
-
-def _groups(entries: Iterable[Entry], key: Callable[[Entry], Any]) -> dict[Any, list[Entry]]:
-    found: dict[Any, list[Entry]] = {}
-    for entry in entries:
-        found.setdefault(key(entry), []).append(entry)
-    return found
+    return success_cells(entry.trial.succeeded for entry in entries)
 
 
 def _mean(values: Sequence[float]) -> float | None:

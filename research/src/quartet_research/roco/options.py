@@ -2,12 +2,12 @@
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.prices import SPEAKERS
-from quartet_research.harness.options import find_unknown, find_wrong_models, names_in, rates_in
+from quartet_research.harness.options import find_unknown, find_wrong_models, read_options
 from quartet_research.harness.study import Case, options_of
 from quartet_simulation.table_tasks import TASKS
 from quartet_site import Fault
@@ -61,13 +61,4 @@ class Experiment:
 
 def read_experiment(options: Mapping[str, Any]) -> Experiment:
     """Return the experiment of the given options; lists of names may be separated by commas. Raises OptionError."""
-    values = {name: value for name, value in options.items() if value not in (None, (), [])}
-    valid = [field.name for field in fields(Experiment)]
-    if unknown := [name for name in values if name not in valid]:
-        raise OptionError(f"there is no option {', '.join(unknown)} of roco; valid: {', '.join(valid)}")
-    for name in ("framework", "tasks", "history", "feedback", "model"):
-        if name in values:
-            values[name] = names_in(values[name])
-    if "p_fault" in values:
-        values["p_fault"] = rates_in(values["p_fault"])
-    return Experiment(**values)
+    return read_options(Experiment, "roco", options, ("framework", "tasks", "history", "feedback", "model"))

@@ -7,6 +7,7 @@ from typing import Any
 
 from quartet_benchmarks.result import BenchResult, Rate, percentile
 from quartet_research.harness.study import Record, Report
+from quartet_research.harness.tables import grouped, success_cells
 from quartet_research.roco.options import Experiment
 from quartet_research.roco.published import PUBLISHED
 from quartet_research.roco.trial import STEPS, STEPS_WITHOUT_FEEDBACK
@@ -24,10 +25,7 @@ NOTES = [
 
 def make_report(experiment: Experiment, records: Sequence[Record]) -> Report:
     """Return tables and notes of the trials."""
-    groups: dict[tuple[str, str, str], list[Record]] = {}
-    for record in records:
-        setting = record.case.setting
-        groups.setdefault((record.model, setting["task"], variant(setting)), []).append(record)
+    groups = grouped(records, lambda one: (one.model, one.case.setting["task"], variant(one.case.setting)))
     metrics: dict[str, float | Rate] = {}
     for (model, task, team), own in groups.items():
         kinds = sum(other == task for _, other, _ in groups)
@@ -64,16 +62,13 @@ def variant(setting: Any) -> str:
 def _row(key: tuple[str, str, str], records: Sequence[Record]) -> dict[str, Any]:
     model, task, team = key
     trials = [record.trial for record in records]
-    rate = Rate(sum(trial.succeeded for trial in trials), len(trials))
-    low, high = rate.interval
     solved = [trial.steps for trial in trials if trial.succeeded]
     failed = Counter(trial.reason.partition(":")[0] for trial in trials if not trial.succeeded)
     return {
         "task": task,
         "team": team,
         "model": model,
-        "success": f"{rate.successes}/{rate.n}",
-        "95 %": f"{100 * low:.0f} to {100 * high:.0f}",
+        **success_cells(trial.succeeded for trial in trials),
         "steps": round(fmean(solved), 1) if solved else None,
         "attempts": round(sum(trial.attempts for trial in trials) / max(1, sum(trial.steps for trial in trials)), 1),
         "calls": round(fmean(trial.calls for trial in trials), 1),
