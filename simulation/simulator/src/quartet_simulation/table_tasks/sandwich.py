@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, build_table
-from quartet_simulation.table_tasks.handling import Outline, above, grasp_pose, place_pose
-from quartet_simulation.table_tasks.task import Box, Phase, TableTask
+from quartet_simulation.table_tasks.handling import Outline, grasp_pose, place_pose
+from quartet_simulation.table_tasks.task import Box, TableTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
 
 BOARD, TABLE = "cutting_board", "table"
@@ -65,6 +65,9 @@ class MakeSandwich(TableTask):
         "Dave": ((-1.4, 0.1), (0.3, 1.5), (TABLE_TOP, 1.0)),
     }
     """Published from 0.16 m up, above the tip of a cup on a slice of 1 cm."""
+
+    rests: ClassVar[tuple[str, ...]] = (TABLE, BOARD, *SIZES)
+    home_after: ClassVar[tuple[Verb, ...]] = ("PICK", "PUT")
 
     def _build(self, rng: np.random.Generator) -> Scene:
         self.sandwich = str(rng.choice(list(RECIPES)))
@@ -167,16 +170,15 @@ class MakeSandwich(TableTask):
         elif target != BOARD and math.dist(self.scene.position(target)[:2], BOARD_CENTRE[:2]) > NEAR_BOARD:
             yield f"{robot} puts {food} on {target}, which is not on the cutting_board yet."
 
-    def _goal(self, action: Action) -> Phase | None:
+    def _goal(self, action: Action) -> HandPose | None:
         if action.verb == "WAIT":
             return None
         robot, food = action.robot, action.object
         outline = Outline(*(SIZES[food][index] for index in (0, 2)))
-        touched = ((robot, food), *((food, body) for body in (TABLE, BOARD, *SIZES) if body != food))
         if action.verb == "PICK":
-            return Phase(grasp_pose(self.scene, food, outline, suction=True), "grasp", food, touched)
+            return grasp_pose(self.scene, food, outline, suction=True)
         tip_z = self.scene.hand_pose(robot).position[2] - self.scene.position(food)[2]
-        return Phase(place_pose(outline, self._spot(robot, action.target), tip_z), "release", food, touched)
+        return place_pose(outline, self._spot(robot, action.target), tip_z)
 
     def _spot(self, robot: str, target: str) -> tuple[float, float, float]:
         """Return the point on which a food is put down [m]."""
@@ -189,12 +191,3 @@ class MakeSandwich(TableTask):
         cells = list(itertools.product(CELLS_X[robot], CELLS_Y))
         x, y = max(cells, key=lambda cell: min(math.dist(cell, other) for other in taken))
         return x, y, TABLE_TOP
-
-    def _phases(self, action: Action) -> list[Phase]:
-        goal = self._goal(action)
-        if goal is None:
-            return []
-        assert isinstance(goal.goal, HandPose), "`_goal` gives no joints"
-        high, arm = above(goal.goal), self.scene.arm(action.robot)
-        home = Phase(self.scene.home[arm.columns])
-        return [Phase(high), goal, Phase(high, allow=goal.allow), home]

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, build_table
-from quartet_simulation.table_tasks.handling import Outline, above, grasp_pose, place_pose
-from quartet_simulation.table_tasks.task import Box, Phase, TableTask
+from quartet_simulation.table_tasks.handling import Outline, grasp_pose, place_pose
+from quartet_simulation.table_tasks.task import Box, TableTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
 
 PANEL_X = {"panel1": -1.12, "panel2": -0.8, "panel3": -0.4, "panel4": 0.0, "panel5": 0.4, "panel6": 0.8, "panel7": 1.2}
@@ -68,6 +68,9 @@ class SortCubes(TableTask):
         "Bob": ((-0.7, 0.7), (-0.21, 1.3), (0.16, 1.0)),
         "Chad": ((0.2, 1.5), (0.1, 1.3), (0.16, 1.0)),
     }
+
+    rests: ClassVar[tuple[str, ...]] = ("table", *GOALS.values())
+    home_after: ClassVar[tuple[Verb, ...]] = ("PLACE",)
 
     def _build(self, rng: np.random.Generator) -> Scene:
         panels = [
@@ -166,20 +169,16 @@ class SortCubes(TableTask):
     def _suction(self, robot: str) -> bool:
         return next(arm.hand for arm in self.arms if arm.name == robot) == "suction"
 
-    def _goal(self, action: Action) -> Phase | None:
+    def _goal(self, action: Action) -> HandPose | None:
         if action.verb == "WAIT":
             return None
         outline, suction = OUTLINES[action.object], self._suction(action.robot)
         grasp = grasp_pose(self.scene, action.object, outline, suction=suction)
-        touched = ((action.robot, action.object),)
         if action.verb == "PICK":
-            return Phase(grasp, "grasp", action.object, touched)
-        tip_z = grasp.position[2] - self.scene.position(action.object)[2]
-        if self.held(action.robot):
-            tip_z = self.scene.hand_pose(action.robot).position[2] - self.scene.position(action.object)[2]
-        target = self._target(action.robot, action.target)
-        around = (*touched, *((action.object, body) for body in ("table", *GOALS.values())))
-        return Phase(place_pose(outline, target, tip_z), "release", action.object, around)
+            return grasp
+        hand = self.scene.hand_pose(action.robot) if self.held(action.robot) else grasp
+        tip_z = hand.position[2] - self.scene.position(action.object)[2]
+        return place_pose(outline, self._target(action.robot, action.target), tip_z)
 
     def _target(self, robot: str, panel: str) -> tuple[float, float, float]:
         """Return the point on a panel where a robot puts a block [m]."""
@@ -190,19 +189,6 @@ class SortCubes(TableTask):
         if robot == "Bob":
             return x + outwards, PANEL_Y - HAND_OVER_Y, z
         return x - outwards, PANEL_Y + HAND_OVER_Y, z
-
-    def _phases(self, action: Action) -> list[Phase]:
-        goal = self._goal(action)
-        if goal is None:
-            return []
-        assert isinstance(goal.goal, HandPose), "`_goal` gives no joints"
-        high = above(goal.goal)
-        resting = ((action.object, "table"), *((action.object, body) for body in GOALS.values()))
-        if action.verb == "PICK":
-            return [Phase(high), goal, Phase(high, allow=(*goal.allow, *resting))]
-        arm = self.scene.arm(action.robot)
-        home = self.scene.home[arm.columns]
-        return [Phase(high), goal, Phase(high, allow=goal.allow), Phase(home)]
 
 
 def _shape(name: str) -> Shape:

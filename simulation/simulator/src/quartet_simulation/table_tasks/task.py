@@ -21,6 +21,7 @@ from quartet_simulation.table_arms import (
     execute,
     plan_motion,
 )
+from quartet_simulation.table_tasks.handling import above
 from quartet_teams import Complaint, Stage, check_in_order
 from quartet_teams.roco import Action, Form, JointPlan, Verb, sub_plans
 
@@ -78,6 +79,10 @@ class TableTask(ABC):
     arms: ClassVar[tuple[ArmAt, ...]]
     reach: ClassVar[Mapping[str, Box]]
     """Published box in which each robot may act [m]."""
+    rests: ClassVar[tuple[str, ...]]
+    """Bodies on which objects lie."""
+    home_after: ClassVar[tuple[Verb, ...]]
+    """Verbs after which an arm goes home."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -131,12 +136,25 @@ class TableTask(ABC):
         """Yield the rules of the task that a plan breaks."""
 
     @abstractmethod
-    def _phases(self, action: Action) -> list[Phase]:
-        """Return the phases of an action in the present state; in order of execution."""
+    def _goal(self, action: Action) -> HandPose | None:
+        """Return the pose of the tip at an action's goal in the present state; None if the robot stays."""
 
-    @abstractmethod
-    def _goal(self, action: Action) -> Phase | None:
-        """Return the phase at an action's goal in the present state, which the checks look at; None if it stays."""
+    def _allowed(self, action: Action) -> tuple[tuple[str, str], ...]:
+        """Return the pairs of bodies that may touch at an action's goal and where its object lies."""
+        resting = ((action.object, body) for body in self.rests if body != action.object)
+        return ((action.robot, action.object), *resting)
+
+    def _phases(self, action: Action) -> list[Phase]:
+        """Return the phases of an action, in order of execution: above its goal, there, above it, and home."""
+        goal = self._goal(action)
+        if goal is None:
+            return []
+        high, allowed = above(goal), self._allowed(action)
+        hand: Literal["grasp", "release"] = "grasp" if action.verb == "PICK" else "release"
+        phases = [Phase(high), Phase(goal, hand, action.object, allowed), Phase(high, allow=allowed)]
+        if action.verb in self.home_after:
+            phases.append(Phase(self.scene.home[self.scene.arm(action.robot).columns]))
+        return phases
 
     def check(self, plan: JointPlan) -> Sequence[Complaint]:
         """Return the complaints about a plan of one valid action for each robot, [] for a valid one."""
@@ -162,8 +180,8 @@ class TableTask(ABC):
     def _goals(self, plan: JointPlan) -> Iterable[_Goals]:
         for part in sub_plans(plan):
             found = {robot: self._goal(action) for robot, action in part.items()}
-            poses = {robot: one.goal for robot, one in found.items() if one and isinstance(one.goal, HandPose)}
-            yield _Goals(poses, tuple(pair for one in found.values() if one for pair in one.allow))
+            poses = {robot: pose for robot, pose in found.items() if pose}
+            yield _Goals(poses, tuple(pair for robot in poses for pair in self._allowed(part[robot])))
 
     def _out_of_reach(self, plan: JointPlan) -> Iterable[str]:
         for goals in self._goals(plan):
