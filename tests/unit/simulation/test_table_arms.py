@@ -13,7 +13,7 @@ from quartet_simulation.table_arms import (
     Execution,
     Goals,
     HandPose,
-    JointPlan,
+    MotionPlan,
     PlanFailure,
     Rope,
     Scene,
@@ -42,7 +42,7 @@ SLICE = Thing("slice", (Shape("box", (0.06, 0.06, 0.005)),), (-0.4, 0.6, 0.1551)
 
 def go(scene: Scene, goals: Goals, allow: list[tuple[str, str]] | None = None, *, seed: int = 0) -> Execution:
     plan = plan_motion(scene, goals, allow=allow or [], seed=seed)
-    assert isinstance(plan, JointPlan), plan
+    assert isinstance(plan, MotionPlan), plan
     done = execute(scene, plan)
     assert done.ok, done
     return done
@@ -55,11 +55,11 @@ def crossing() -> tuple[Scene, dict[str, HandPose]]:
     return scene, {"Alice": HandPose.down((0.3, 0.5, 0.3)), "Bob": HandPose.down((-0.3, 0.5, 0.3))}
 
 
-def straight(scene: Scene, goals: Goals) -> JointPlan:
+def straight(scene: Scene, goals: Goals) -> MotionPlan:
     """Return the straight line to goals, unchecked."""
     path = np.array([scene.joints, check_goals(scene, goals).choices[0]])
     timed = time_joint_path(scene.joint_names, path, 0.5 * scene.speed, scene.acceleration)
-    return JointPlan(timed, scene.joints, 0)
+    return MotionPlan(timed, scene.joints, 0)
 
 
 @pytest.mark.parametrize("rail", [None, RAIL])
@@ -183,8 +183,8 @@ def test_crossing_arms_keep_apart_where_straight_lines_collide() -> None:
 def test_equal_seeds_give_equal_plans() -> None:
     scene, goals = crossing()
     plans = [plan_motion(scene, goals, seed=seed) for seed in (1, 1, 2)]
-    assert all(isinstance(plan, JointPlan) for plan in plans)
-    first, again, other = (plan.trajectory.positions for plan in plans if isinstance(plan, JointPlan))
+    assert all(isinstance(plan, MotionPlan) for plan in plans)
+    first, again, other = (plan.trajectory.positions for plan in plans if isinstance(plan, MotionPlan))
     assert np.array_equal(first, again)
     assert first.shape != other.shape or not np.allclose(first, other)
 
@@ -239,7 +239,7 @@ def test_split_plan_stops_at_every_waypoint() -> None:
     scene = build_table([ALICE])
     hover = HandPose.down((-0.2, 0.5, 0.4))
     plan = plan_motion(scene, {"Alice": HandPose.down((-0.2, 0.5, 0.2))}, [{"Alice": hover}], split=True)
-    assert isinstance(plan, JointPlan)
+    assert isinstance(plan, MotionPlan)
     middle = check_goals(scene, {"Alice": hover}).choices[0]
     at = int(np.abs(plan.trajectory.positions - middle).max(axis=1).argmin())
     assert np.abs(plan.trajectory.positions[at] - middle).max() < 1e-6
@@ -274,13 +274,13 @@ def test_waypoint_that_collides_is_left_out() -> None:
     scene = build_table([ALICE])
     under = {"Alice": HandPose.down((-0.2, 0.5, 0.1))}
     goal = {"Alice": HandPose.down((-0.2, 0.5, 0.3))}
-    assert isinstance(plan_motion(scene, goal, [under], split=True), JointPlan)
+    assert isinstance(plan_motion(scene, goal, [under], split=True), MotionPlan)
 
 
 def test_plan_keeps_speed_and_acceleration_limits() -> None:
     scene, goals = crossing()
     plan = plan_motion(scene, goals, speed=0.8)
-    assert isinstance(plan, JointPlan)
+    assert isinstance(plan, MotionPlan)
     path = plan.trajectory
     times = np.arange(0, path.duration, 0.01)
     speeds = np.array([path.at(float(time))[1] for time in times])
@@ -312,7 +312,7 @@ def test_builder_callback_adds_mechanisms() -> None:
     assert any("door" in pair for pair in found.contacts)
 
 
-def tips(scene: Scene, plan: JointPlan, arm: str) -> tuple[np.ndarray, np.ndarray]:
+def tips(scene: Scene, plan: MotionPlan, arm: str) -> tuple[np.ndarray, np.ndarray]:
     """Return positions (N, 3) of a tip along a plan, and how far the hand leans from pointing down (N,) [rad]."""
     data = mujoco.MjData(scene.model)
     places, leans = [], []
@@ -358,7 +358,7 @@ def test_swept_cube_stays_on_dustpan_on_its_way_to_the_bin(x: float, yaw: float)
 
     def straight(goals: dict[str, HandPose], speed: float = 0.5) -> None:
         plan = plan_motion(scene, goals, straight=list(goals), allow=touching, speed=speed)
-        assert isinstance(plan, JointPlan), plan
+        assert isinstance(plan, MotionPlan), plan
         assert execute(scene, plan).ok
 
     go(scene, {"Alice": HandPose.down((x, 0.29, 0.25)), "Bob": HandPose.down((x, 0.62, 0.25))})
@@ -368,7 +368,7 @@ def test_swept_cube_stays_on_dustpan_on_its_way_to_the_bin(x: float, yaw: float)
     assert scene.carries("Alice") == ["cube"]
     straight({"Alice": HandPose.down((x, 0.29, 0.3))})
     plan = plan_motion(scene, {"Alice": HandPose.down((-0.5, 0.29, 0.5))}, level=["Alice"])
-    assert isinstance(plan, JointPlan)
+    assert isinstance(plan, MotionPlan)
     assert execute(scene, plan).ok
     assert scene.carries("Alice") == ["cube"]
 
@@ -378,7 +378,7 @@ def test_straight_motion_keeps_tip_on_a_line_at_an_even_turn() -> None:
     go(scene, {"Alice": HandPose.down((-0.6, 0.4, 0.3)), "Bob": HandPose.down((0.4, 0.6, 0.3))})
     goals = {"Alice": HandPose.down((-0.2, 0.6, 0.3)), "Bob": HandPose.down((0.6, 0.6, 0.3))}
     plan = plan_motion(scene, goals, straight=["Alice"])
-    assert isinstance(plan, JointPlan)
+    assert isinstance(plan, MotionPlan)
     places, leans = tips(scene, plan, "Alice")
     assert np.abs(places[:, 2] - 0.3).max() < 0.002
     assert np.abs(places[:, 1] - (0.4 + (places[:, 0] + 0.6) / 2)).max() < 0.002
@@ -396,7 +396,7 @@ def test_straight_motion_through_a_wall_names_what_it_meets() -> None:
     assert isinstance(failure, PlanFailure)
     assert failure.reason == "no_path"
     assert any("wall" in pair for pair in failure.bodies)
-    assert isinstance(plan_motion(scene, goal), JointPlan)
+    assert isinstance(plan_motion(scene, goal), MotionPlan)
 
 
 @pytest.mark.slow
@@ -409,7 +409,7 @@ def test_level_hand_does_not_spill_where_a_free_one_does() -> None:
     assert scene.carries("Alice") == ["cube"]
     before, goal = scene.snapshot(), {"Alice": HandPose.down((-0.5, 0.35, 0.4))}
     plan = plan_motion(scene, goal, level=["Alice"])
-    assert isinstance(plan, JointPlan)
+    assert isinstance(plan, MotionPlan)
     assert tips(scene, plan, "Alice")[1].max() < 0.21
     assert execute(scene, plan).ok
     assert scene.carries("Alice") == ["cube"]
@@ -482,7 +482,7 @@ def test_values_that_make_no_sense_are_refused() -> None:
     with pytest.raises(TableError, match="free joint"):
         scene.place("table", (0, 0, 0))
     plan = plan_motion(scene, {"Alice": HandPose.down((-0.2, 0.5, 0.3))})
-    assert isinstance(plan, JointPlan)
+    assert isinstance(plan, MotionPlan)
     assert execute(scene, plan).ok
     with pytest.raises(TableError, match="plan again"):
         execute(scene, plan)

@@ -76,6 +76,18 @@ def own_points(model: mujoco.MjModel, *, moving: bool = False) -> BodyPoints:
     return BodyPoints(model, [geom for geom in range(model.ngeom) if int(model.geom_contype[geom]) in kinds])
 
 
+def sum_masks(model: mujoco.MjModel) -> None:
+    """Sum up masks and margins of geoms per body, as MuJoCo's broad phase reads them."""
+    for total, values in (
+        (model.body_contype, model.geom_contype),
+        (model.body_conaffinity, model.geom_conaffinity),
+    ):
+        total[:] = 0
+        np.bitwise_or.at(total, model.geom_bodyid, values)
+    model.body_margin[:] = 0
+    np.maximum.at(model.body_margin, model.geom_bodyid, model.geom_margin)
+
+
 class CollisionWorld:
     """One thread's own copy of the planning world. `qpos` has the layout of the physical model's.
 
@@ -121,7 +133,7 @@ class CollisionWorld:
             self.model.geom_margin[robot] = MEASURED_WITHIN
             people = [is_person(model.body(int(body)).name) for body in model.geom_bodyid]
             self._kept[robot], self._kept[others | people] = BASE_MARGIN, OTHERS_MARGIN
-            self._masks_changed()
+            sum_masks(self.model)
 
     def load(self, qpos: np.ndarray) -> None:
         """Take over a state of the world."""
@@ -133,19 +145,7 @@ class CollisionWorld:
         added = np.array([name_in(model.geom(geom).name) is not None for geom in range(model.ngeom)])
         robots = model.geom_group == ROBOT_GROUP
         model.geom_contype[~added & ~robots] = 0
-        self._masks_changed()
-
-    def _masks_changed(self) -> None:
-        """MuJoCo's broad phase reads masks and margins summed up per body."""
-        model = self.model
-        for total, values in (
-            (model.body_contype, model.geom_contype),
-            (model.body_conaffinity, model.geom_conaffinity),
-        ):
-            total[:] = 0
-            np.bitwise_or.at(total, model.geom_bodyid, values)
-        model.body_margin[:] = 0
-        np.maximum.at(model.body_margin, model.geom_bodyid, model.geom_margin)
+        sum_masks(self.model)
 
     def moved(self) -> mujoco.MjData:
         """Return the data of the present state, kinematics computed."""
@@ -172,7 +172,7 @@ class CollisionWorld:
                 solid = self.model.geom_contype[geom] or self.model.geom_conaffinity[geom] or contype == HELD
                 if solid:
                     self.model.geom_contype[geom], self.model.geom_conaffinity[geom] = contype, conaffinity
-        self._masks_changed()
+        sum_masks(self.model)
 
     def _remember_grasp(self, name: str) -> None:
         mujoco.mj_kinematics(self.model, self.data)

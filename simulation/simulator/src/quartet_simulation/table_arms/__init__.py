@@ -9,7 +9,7 @@
     )
     above = {"Alice": HandPose.down((0.0, 0.4, 0.3), yaw=0.0), "Bob": None}     # None: it stays
     check = check_goals(scene, above)                   # which poses no joints reach, which bodies meet there
-    plan = plan_motion(scene, above, seed=1)            # from the present state: JointPlan or PlanFailure
+    plan = plan_motion(scene, above, seed=1)            # from the present state: MotionPlan or PlanFailure
     done = execute(scene, plan)                         # physics; rewinds the scene where it cannot be executed
     plan = plan_motion(scene, lower, allow=[("Alice", "cube")], straight=["Alice"])     # its tip on a line, no search
     plan = plan_motion(scene, away, level=["Alice"])    # its hand does not lean, as with something on a dustpan
@@ -33,7 +33,7 @@ from quartet_simulation.table_arms.build import ArmAt, TableTop, build_table
 from quartet_simulation.table_arms.execute import Execution, execute
 from quartet_simulation.table_arms.goals import Goal, GoalCheck, Goals, check_goals
 from quartet_simulation.table_arms.kinds import KINDS
-from quartet_simulation.table_arms.plan import JointPlan, PlanFailure, plan_motion
+from quartet_simulation.table_arms.plan import MotionPlan, PlanFailure, plan_motion
 from quartet_simulation.table_arms.poses import HandPose
 from quartet_simulation.table_arms.scene import Scene, State
 from quartet_simulation.table_arms.things import BoltedTool, Rope, Shape, Thing
@@ -48,7 +48,7 @@ __all__ = [
     "GoalCheck",
     "Goals",
     "HandPose",
-    "JointPlan",
+    "MotionPlan",
     "PlanFailure",
     "Rope",
     "Scene",

@@ -10,6 +10,7 @@ from itertools import product
 import mujoco
 import numpy as np
 
+from quartet_simulation.arm.collision import sum_masks
 from quartet_simulation.table_arms.scene import Arm, Pairs, Scene
 
 CLEARANCE = 0.02
@@ -30,7 +31,7 @@ class ChecksSpentError(Exception):
 
 
 class Collisions:
-    """What touches what at joint positions of all arms; things that nobody holds stay where they are now.
+    """Collision checks at joint positions of all arms. Things that no hand holds stay where they are.
 
     Contacts of the present state may stay, but not become deeper.
 
@@ -78,7 +79,7 @@ class Collisions:
             depth = np.inf if self._pushes(one, other) or self._pushes(other, one) else ALLOWED_DEPTH
             for first, second in product(self._named(one), self._named(other)):
                 self._let(first, second, -depth)
-        self._sum_masks()
+        sum_masks(self._model)
         self._forget_overlaps_at_home()
         for first, second, distance in self._contacts(scene.joints):
             self._let(first, second, min(float(self._need[first, second]), distance - START_SLACK))
@@ -136,20 +137,8 @@ class Collisions:
     def _let(self, first: int, second: int, distance: float) -> None:
         self._need[first, second] = self._need[second, first] = distance
 
-    def _sum_masks(self) -> None:
-        """MuJoCo's broad phase reads masks and margins summed up per body."""
-        model = self._model
-        for total, values in (
-            (model.body_contype, model.geom_contype),
-            (model.body_conaffinity, model.geom_conaffinity),
-        ):
-            total[:] = 0
-            np.bitwise_or.at(total, model.geom_bodyid, values)
-        model.body_margin[:] = 0
-        np.maximum.at(model.body_margin, model.geom_bodyid, model.geom_margin)
-
     def _forget_overlaps_at_home(self) -> None:
-        """Do not count parts of one arm whose shapes overlap at home: neighbours that are drawn so."""
+        """Ignore overlaps of one arm's parts that exist at home."""
         for first, second, _ in self._contacts(self._scene.home):
             if self._owner[first] == self._owner[second]:
                 self._let(first, second, -np.inf)

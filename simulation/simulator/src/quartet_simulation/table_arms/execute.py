@@ -8,7 +8,7 @@ import numpy as np
 
 from quartet_simulation.arm.body import DAMPING_RATIO
 from quartet_simulation.errors import TableError
-from quartet_simulation.table_arms.plan import JointPlan
+from quartet_simulation.table_arms.plan import MotionPlan
 from quartet_simulation.table_arms.scene import TICK_S, Pairs, Scene
 
 START_TOLERANCE = 0.05
@@ -36,7 +36,7 @@ class Execution:
         return not self.text
 
 
-def execute(scene: Scene, plan: JointPlan) -> Execution:
+def execute(scene: Scene, plan: MotionPlan) -> Execution:
     """Carry out a plan. Where arms touch each other or leave the path, the scene is rewound to its state before.
 
     Raises:

@@ -32,7 +32,7 @@ Reason = Literal["ik", "goal_contact", "no_path"]
 
 
 @dataclass(frozen=True)
-class JointPlan:
+class MotionPlan:
     """A path of all arms over time."""
 
     trajectory: Trajectory
@@ -80,7 +80,7 @@ def plan_motion(
     seed: int = 0,
     checks: int = CHECKS,
     speed: float = SPEED,
-) -> JointPlan | PlanFailure:
+) -> MotionPlan | PlanFailure:
     """Plan a motion of all arms from the present state of the scene.
 
     Args:
@@ -127,7 +127,7 @@ def plan_motion(
         moving = tuple(name for name, goal in goals.items() if goal is not None)
         text = f"no path of {', '.join(moving)} was found within {checks} collision checks"
         return PlanFailure("no_path", text, moving, checks=collisions.checks)
-    return JointPlan(_joined(pieces), start, collisions.checks)
+    return MotionPlan(_joined(pieces), start, collisions.checks)
 
 
 def _legs(

@@ -21,7 +21,7 @@ import numpy as np
 from quartet_simulation.table_arms.build import ArmAt, build_table
 from quartet_simulation.table_arms.collisions import Collisions
 from quartet_simulation.table_arms.goals import check_goals
-from quartet_simulation.table_arms.plan import JointPlan, plan_motion
+from quartet_simulation.table_arms.plan import MotionPlan, plan_motion
 from quartet_simulation.table_arms.poses import HandPose
 from quartet_simulation.table_arms.scene import Scene
 from quartet_simulation.table_arms.search import Space, connect
@@ -57,7 +57,7 @@ def measure(arms: int, count: int, seed: int) -> list[dict[str, float]]:
         began = time.process_time()
         failures[1] += _published(scene, goals, number) is None
         spent[1].append(time.process_time() - began)
-        if isinstance(plan, JointPlan):
+        if isinstance(plan, MotionPlan):
             scene.data.qpos[scene.qpos] = scene.data.ctrl[scene.servos] = plan.trajectory.positions[-1]
             mujoco.mj_forward(scene.model, scene.data)
         else:
