@@ -62,6 +62,12 @@ def test_a_run_that_was_killed_in_a_line_resumes_and_merges(tmp_path: Path) -> N
     resumed = run(**SMALL, out=tmp_path / "resumed")
     assert resumed.rows == whole.rows
     assert len((tmp_path / "resumed" / FILE).read_text().splitlines()) == len(lines)
+    assert run(merge=[tmp_path / "resumed"]).rows == whole.rows
+
+
+def test_a_shard_plays_its_own_cases(tmp_path: Path) -> None:
+    parts = [run(**SMALL | {"trials": 3}, out=tmp_path, shard=f"{number}/2") for number in (1, 2)]
+    assert [{detail["seed"] for detail in part.details} for part in parts] == [{0, 2}, {1}]
 
 
 def test_another_experiment_leaves_the_file_as_it_was(tmp_path: Path) -> None:

@@ -10,11 +10,13 @@ from quartet_research.harness.study import Case, Record
 from quartet_research.roco.options import read_experiment
 from quartet_research.roco.report import make_report
 from quartet_research.roco.speakers import Speakers
-from quartet_research.roco.speakers.sorting import next_panel
+from quartet_research.roco.speakers.prompt import Prompt
+from quartet_research.roco.speakers.sorting import next_panel, sort
+from quartet_research.roco.speakers.stacking import stack
 from quartet_research.roco.trial import Trial, play
-from quartet_simulation.table_tasks import TASKS, SortCubes
-from quartet_teams import Discussion, NoPlanError
-from quartet_teams.roco import Mode, Past, Roco
+from quartet_simulation.table_tasks import TASKS, Outcome, SortCubes
+from quartet_teams import Answer, Discussion, NoPlanError
+from quartet_teams.roco import MOST_ATTEMPTS, Mode, Past, Roco
 
 
 @pytest.mark.parametrize(
@@ -54,6 +56,57 @@ async def test_after_a_refusal_speakers_propose_another_plan(monkeypatch: pytest
         await Roco().decide(world, Past(), Discussion(Speakers(0.0, 0)))
     assert len(proposed) == 5
     assert proposed[1] != proposed[0]
+
+
+SORTING = Prompt(
+    "blue_square on panel2, pink_polygon on panel4",
+    "Bob reaches panel3, panel4, panel5 and no other panel.\npink_polygon is on panel3.\nblue_square is on panel5.",
+    ("Alice", "Bob"),
+    (),
+)
+
+
+def test_a_robot_leaves_a_block_that_another_has_announced() -> None:
+    assert sort(SORTING, "Bob", {}) == "PICK pink_polygon PLACE panel4"
+    assert sort(SORTING, "Bob", {"Alice": "PICK pink_polygon PLACE panel2"}) == "PICK blue_square PLACE panel3"
+
+
+@pytest.mark.parametrize(
+    ("holds", "lies", "said", "action"),
+    [
+        ("nothing", "bread is on cutting_board.", {}, "PICK ham"),
+        ("ham", "bread is on cutting_board.", {}, "PUT ham bread"),
+        ("ham", "bread is on cutting_board.", {"Dave": "PUT top ham"}, "WAIT"),
+        ("ham", "bread is on the right side of the table.", {}, "WAIT"),
+        ("bread", "", {}, "PUT bread cutting_board"),
+        ("tomato", "", {}, "PUT tomato table"),
+    ],
+)
+def test_a_robot_stacks_in_the_order_of_the_recipe(holds: str, lies: str, said: dict[str, str], action: str) -> None:
+    own = (
+        f"Chad reaches the foods on the right side and the cutting_board.\n{lies}\n"
+        f"ham is on the right side of the table.\nChad holds {holds}."
+    )
+    prompt = Prompt("From the bottom to the top it has: bread, ham, top.", own, ("Chad", "Dave"), ())
+    assert stack(prompt, "Chad", said) == action
+
+
+async def test_a_trial_counts_rounds_without_a_plan_and_tells_of_plans_that_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    speakers, prompts = Speakers(0.0, 4), []
+    outcomes = iter([Outcome("Bob is blocked"), *[Outcome()] * 9])
+    monkeypatch.setattr(SortCubes, "step", lambda self, plan: next(outcomes))
+
+    async def model(participant: str, prompt: str) -> Answer:
+        prompts.append(prompt)
+        return Answer("I ponder.") if len(prompts) <= MOST_ATTEMPTS else await speakers(participant, prompt)
+
+    trial = await play("sort", 4, Roco("central"), model, most_steps=4)
+    assert (trial.steps, trial.no_plan, trial.not_executed, trial.succeeded) == (4, 1, 1, False)
+    assert trial.attempts == MOST_ATTEMPTS + 3
+    failed = [prompt.partition("# Plans that failed in execution")[2].partition("#")[0] for prompt in prompts]
+    assert ["Reason: Bob is blocked" in part for part in failed[MOST_ATTEMPTS:]] == [False, True, False]
 
 
 async def test_faults_show_in_what_the_checks_refuse() -> None:

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from quartet_simulation.table_arms import Execution
 from quartet_simulation.table_tasks import SortCubes
 from quartet_simulation.table_tasks.sort_cubes import GOALS, PANEL_X, PANEL_Y, STARTS
 from quartet_teams.roco import Action
@@ -89,9 +90,19 @@ def test_arms_carry_blocks_at_the_same_time_and_nothing_touches() -> None:
 @pytest.mark.slow
 def test_what_cannot_be_executed_leaves_the_table_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     task = put(SortCubes(4), blue_square="panel5", pink_polygon="panel7", yellow_trapezoid="panel1")
-    before = [task.scene.position(name) for name in GOALS]
+    before, joints = [task.scene.position(name) for name in GOALS], task.scene.joints
     monkeypatch.setattr(task.scene, "grasp", lambda *arms: dict.fromkeys(arms))
     outcome = task.step(WAIT | carry("Alice", "yellow_trapezoid", "panel3"))
     assert outcome.failure == "Alice did not grasp yellow_trapezoid: it holds nothing"
     for name, position in zip(GOALS, before, strict=True):
         assert math.dist(task.scene.position(name), position) < 1e-3
+    assert task.scene.joints == pytest.approx(joints)
+
+
+@pytest.mark.slow
+def test_a_block_that_is_lost_on_the_way_ends_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = put(SortCubes(4), blue_square="panel5", pink_polygon="panel7", yellow_trapezoid="panel1")
+    lost = Execution(lost={"Alice": "yellow_trapezoid"})
+    monkeypatch.setattr("quartet_simulation.table_tasks.task.execute", lambda scene, plan: lost)
+    outcome = task.step(WAIT | carry("Alice", "yellow_trapezoid", "panel3"))
+    assert outcome.failure == "Alice lost yellow_trapezoid on the way"

@@ -1,0 +1,86 @@
+"""The sandwich task: what is refused, what each robot observes, and when the stack is done."""
+
+import itertools
+
+import pytest
+
+from quartet_simulation.table_tasks import MakeSandwich
+from quartet_simulation.table_tasks.sandwich import BOARD, BOARD_CENTRE, BOARD_SIZE, SIDES, SIZES
+from quartet_teams.roco import Action
+
+TOP = BOARD_CENTRE[2] + BOARD_SIZE[2] / 2
+WAIT = {name: Action(name, "WAIT") for name in ("Chad", "Dave")}
+
+
+def stacked(task: MakeSandwich, *foods: str) -> MakeSandwich:
+    """Put foods on the board, one on the other."""
+    height = TOP
+    for food in foods:
+        task.scene.place(food, (0.0, 0.5, height + SIZES[food][2] / 2 + 0.0005))
+        height += SIZES[food][2] + 0.0005
+    task.scene.settle()
+    return task
+
+
+@pytest.fixture(scope="module")
+def drawn() -> MakeSandwich:
+    return MakeSandwich(0)
+
+
+def refused(task: MakeSandwich, **actions: tuple[str, ...]) -> tuple[str, str]:
+    """Return stage and text of the first complaints about a plan of these actions."""
+    plan = WAIT | {robot: Action(robot, *words) for robot, words in actions.items()}  # type: ignore[arg-type]
+    complaints = task.check(plan)
+    return (complaints[0][0] if complaints else "", " ".join(text for _, text in complaints))
+
+
+def test_only_the_stack_of_the_recipe_is_done() -> None:
+    task = MakeSandwich(0)
+    assert not task.done
+    assert stacked(task, *task.recipe).done
+    first, second, *rest = task.recipe
+    assert not stacked(MakeSandwich(0), second, first, *rest).done
+    assert not stacked(MakeSandwich(0), *task.recipe[:-1]).done
+
+
+def test_the_order_of_the_recipe_is_enforced(drawn: MakeSandwich) -> None:
+    first, second, *_ = drawn.recipe
+    other = next(food for food in SIZES if food not in drawn.recipe)
+    assert refused(drawn, Dave=("PUT", first, second))[1].endswith(f"the recipe has it on {BOARD}.")
+    assert "has it on" in refused(drawn, Chad=("PUT", second, BOARD))[1]
+    drawn.scene.place(first, (-0.8, 0.5, 0.2))
+    drawn.scene.settle()
+    assert "not on the cutting_board yet" in refused(drawn, Chad=("PUT", second, first))[1]
+    assert "not in the recipe; put it on the table" in refused(drawn, Chad=("PUT", other, BOARD))[1]
+    both = refused(drawn, Chad=("PUT", second, BOARD), Dave=("PUT", first, BOARD))
+    assert both[0] == "constraints"
+    assert both[1].startswith("two robots PUT in the same round")
+
+
+def test_what_something_lies_on_is_not_taken() -> None:
+    task = stacked(MakeSandwich(0), "bread_slice1", "cheese")
+    assert refused(task, Dave=("PICK", "bread_slice1")) == (
+        "constraints", "Dave takes bread_slice1, on which cheese lies."
+    )  # fmt: skip
+    assert refused(task, Dave=("PICK", "cheese")) == ("", "")
+
+
+def test_hands_that_would_meet_are_refused() -> None:
+    task = MakeSandwich(0)
+    task.scene.place("bacon", (0.06, 0.53, TOP + 0.006))
+    task.scene.place("ham", (0.06, 0.43, TOP + 0.006))
+    task.scene.settle()
+    stage, text = refused(task, Chad=("PICK", "bacon"), Dave=("PICK", "ham"))
+    assert stage == "collision"
+    assert "would collide at the goals" in text
+    assert refused(task, Chad=("PICK", "bacon")) == ("", "")
+
+
+def test_a_robot_observes_its_own_side_and_the_board() -> None:
+    task = stacked(MakeSandwich(0), "bread_slice1")
+    for robot, other in itertools.permutations(SIDES):
+        seen = task.describe_robot(robot)
+        assert "bread_slice1 is on cutting_board." in seen
+        assert all(f"{food} is on the" in seen for food in SIDES[robot] if food != "bread_slice1")
+        assert not any(f"{food} is on the" in seen for food in SIDES[other])
+    assert all(f"{food} is on" in task.describe() for food in SIZES)
