@@ -17,17 +17,17 @@ VALUES = frozenset({"const", "enum", "default", "examples", "required"})
 def read_arguments(raw: Any, schema: dict[str, Any], shown: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return the arguments, repaired, as a mapping that fits `schema`.
 
-    Raises ArgumentsError with every fault, and with what is valid by the schema that the caller is `shown`, if that is
-    another one.
+    Raises ArgumentsError with every fault, and with what is valid by `shown`: the schema that the caller sees, if it
+    differs.
     """
     value, _ = repair_arguments(raw, schema)
     faults = _faults(value, schema)
     if faults:
-        told = schema if shown is None else shown
-        known: dict[str, Any] = told.get("properties", {})
+        valid = schema if shown is None else shown
+        known: dict[str, Any] = valid.get("properties", {})
         wrong = {name: known[name] for name, _ in faults if name in known}
         if "$ref" in json.dumps(wrong):
-            wrong["$defs"] = told.get("$defs", {})
+            wrong["$defs"] = valid.get("$defs", {})
         words = "; ".join(text for _, text in faults)
         raise ArgumentsError(
             f"arguments do not fit the schema: {words}. Valid: {', '.join(known)}; required: "

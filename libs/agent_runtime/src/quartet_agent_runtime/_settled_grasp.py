@@ -10,7 +10,7 @@ from quartet_site import RobotFile
 
 POLL_S = 0.2
 LIFTED_M = 0.03
-"""A hand that is so much higher than where its fingers closed has been lifted [m]."""
+"""Height above the place where the fingers closed from which a hand counts as lifted [m]."""
 
 
 async def settled_grasp(check: RequestContext, times: int = 1) -> GripperResult:
@@ -28,9 +28,9 @@ async def settled_grasp(check: RequestContext, times: int = 1) -> GripperResult:
 
 
 def has_moved_away(robot: RobotFile, grasp: GripperResult, arm: CurrentPoseResult) -> bool:
-    """Return whether the hand has left the place where its fingers closed: what stands there is not seen in it now.
+    """Return whether the hand is above the place where its fingers closed, or in the transit state.
 
-    It is higher than there, or, wherever that was, in the transit state.
+    Only then is an object that the wrist camera sees in the hand one that the hand carries.
     """
     closed = grasp.grasped
     if closed is not None and arm.pose is not None and arm.pose.position[2] >= closed.tool_pose.position[2] + LIFTED_M:
@@ -43,8 +43,8 @@ async def camera_shows_held(
 ) -> bool:
     """Return whether the wrist camera shows the object between fingers whose effort is not measured.
 
-    False where the fingers tell for themselves, and, unless `moved` is False, where the object may merely stand between
-    them (has_moved_away). Raises VerificationError.
+    False if the fingers measure the grasp themselves. Unless `moved` is False, also False while the object may stand
+    between the fingers (see has_moved_away). Raises VerificationError.
     """
     if grasp.state is not GraspState.UNKNOWN or grasp.effort_n is not None:
         return False

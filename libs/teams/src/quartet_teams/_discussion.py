@@ -1,4 +1,4 @@
-"""One decision of a team: who was asked what, what it answered, and the plan that came of it."""
+"""Turns of one decision, and agreement on its plan."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -74,11 +74,11 @@ class Refusal:
 
 
 Refused = Callable[[str, str], Awaitable[None]]
-"""Told of a refused answer: (participant, what was wrong)."""
+"""Called with each refused answer: (participant, reason)."""
 
 
 async def _keep_silent(_participant: str, _wrong: str) -> None:
-    """Tell nobody."""
+    """Ignore the refusal."""
 
 
 @dataclass

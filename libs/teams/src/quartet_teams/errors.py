@@ -2,14 +2,14 @@
 
 TeamError
 ├── UnknownTeamError    there is no team of this name
-├── UnknownModeError    there is no mode of this name
+├── UnknownModeError    unknown mode
 ├── AnswerError         an answer is no plan; the team asks again
 │   ├── NoPlanFoundError      it has no JSON object
 │   ├── MalformedPlanError    the object is no mapping of robots to actions
 │   ├── ContradictoryPlanError  one robot has two actions
-│   └── ReplyError            it has no EXECUTE, or a line of it is no action of a robot
+│   └── ReplyError            it lacks EXECUTE, or a line is not an action of a robot
 ├── NoPlanError         no answer was a valid plan after all re-prompts
-└── NoAgreementError    nobody has ended the discussion within its rounds
+└── NoAgreementError    no robot ended the discussion within its rounds
 """
 
 MOST_QUOTED = 200
@@ -25,7 +25,7 @@ class UnknownTeamError(TeamError, LookupError):
 
 
 class UnknownModeError(TeamError, ValueError):
-    """There is no mode of this name."""
+    """The mode is unknown."""
 
 
 class AnswerError(TeamError, ValueError):
@@ -45,7 +45,7 @@ class ContradictoryPlanError(AnswerError):
 
 
 class ReplyError(AnswerError):
-    """A reply has no EXECUTE, or a line of it is no action of a robot.
+    """A reply lacks EXECUTE, or a line is not an action of a robot.
 
     Args:
         quote: the words that are wrong; the message has the beginning of a long quote.
@@ -66,4 +66,4 @@ class NoPlanError(TeamError):
 
 
 class NoAgreementError(TeamError):
-    """Nobody has ended the discussion within its rounds."""
+    """No robot ended the discussion within its rounds."""

@@ -12,7 +12,7 @@ ExperimentT = TypeVar("ExperimentT")
 
 
 def find_unknown(field: str, given: Sequence[str], valid: Collection[str]) -> Iterator[Fault]:
-    """Yield place (field, and position in it) and text of each given name that is not valid, or that none is given."""
+    """Yield place (field, and position in it) and text of each invalid name, or of an empty list."""
     if not given:
         yield (field,), f"{field} is empty; name at least one or leave it out; valid: {', '.join(valid)}"
     for at, one in enumerate(given):

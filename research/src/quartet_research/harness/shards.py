@@ -19,7 +19,7 @@ def read_shard(text: str) -> tuple[int, int]:
 
 
 def shard_folder(out: Path, shard: str) -> Path:
-    """Return the folder of a shard: one of its own below `out`, unless it is the whole. Raises OptionError."""
+    """Return `out`, or its subfolder for a shard of several. Raises OptionError."""
     number, count = read_shard(shard)
     return out if count == 1 else out / f"shard-{number}-of-{count}"
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 from quartet_research.harness.errors import IllegalPlanError
 
 WAIT = "wait"
-"""What a robot does that a plan does not name."""
+"""Action of a robot that the plan leaves out."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class World(ABC):
     @classmethod
     @abstractmethod
     def parse(cls, text: str) -> Self:
-        """Return a world in the state that `describe` has told, with everything that the text does not tell unknown.
+        """Return the world that `describe` rendered. Facts that the text omits are unknown.
 
         Raises StateError.
         """

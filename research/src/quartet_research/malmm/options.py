@@ -17,7 +17,7 @@ FEEDBACK = {"on": True, "off": False}
 OBSERVATIONS = ("state", "vision")
 """Where the state text comes from: ground truth, as in the paper's main tables, or the cameras."""
 VARIATION_STEP = 7
-"""Variations of the episodes of a task are so far apart: it has no divisor in common with 20 or 60."""
+"""Step between variations of consecutive episodes; coprime to 20 and 60."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Experiment:
 
 
 def read_experiment(options: Mapping[str, Any]) -> Experiment:
-    """Return the experiment of the options that are given; lists of names may be parted by commas.
+    """Return the experiment of the given options; lists of names may be separated by commas.
 
     Raises:
         OptionError: a field or value that there is not; it names the valid ones.

@@ -1,4 +1,4 @@
-"""Report of an experiment with MALMM's teams, the published figures beside it."""
+"""Report of an experiment with MALMM's teams, with the published figures."""
 
 from quartet_benchmarks.result import BenchResult
 from quartet_research.malmm.options import Experiment

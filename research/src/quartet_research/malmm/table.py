@@ -26,7 +26,7 @@ class Entry:
     variation: int
     seed: int
     model: str
-    """Who answered; of reference speakers their fault rate."""
+    """Model that answered; for reference speakers, with their fault rate."""
     framework: str
     feedback: bool
     trial: Trial

@@ -12,7 +12,7 @@ from quartet_teams.malmm import MOST_CALLS, Ending, work
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of one episode."""
+    """Outcome of one episode."""
 
     succeeded: bool
     """By ground truth."""

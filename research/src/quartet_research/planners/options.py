@@ -115,7 +115,7 @@ def find_faults(values: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def read_experiment(options: Mapping[str, Any]) -> Experiment:
-    """Return the experiment of the options that are given, others as they are; a suite may be a YAML file of options.
+    """Return the experiment of the given options, with defaults for the rest; a suite may be a YAML file of options.
 
     Raises:
         OptionError: a field or value that there is not; it names the valid ones, and file and line of a file.

@@ -26,7 +26,7 @@ def load_team(name: str, world: str = "") -> Team:
 
 
 def find_unknown_teams(field: str, given: Sequence[str]) -> Iterator[Fault]:
-    """Yield place and text of each team that cannot be loaded, or that none is given."""
+    """Yield place and text of each team that cannot be loaded, or of an empty list."""
     if not given:
         yield (field,), f"{field} is empty; name at least one or leave it out; valid: {', '.join(TEAMS)}"
     for at, name in enumerate(given):

@@ -1,4 +1,4 @@
-"""Report of an experiment with planners, the published figures beside it."""
+"""Report of an experiment with planners, with the published figures."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -52,7 +52,7 @@ def run(parameters: BenchParameters) -> BenchResult:
         rows=main_rows(entries),
         details=[detail(entry) for entry in entries],
         notes=[
-            f"{SPEAKERS_NOTE} The published figures are GPT-4's and stand beside for their form only.",
+            f"{SPEAKERS_NOTE} The published figures are GPT-4's and are printed for comparison of the form only.",
             "Headline metrics are those without faults. Steps, calls and tokens are means of successful trials; "
             "'/ best' divides them by the best team of the same trial first, as the paper does.",
         ],

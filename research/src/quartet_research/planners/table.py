@@ -24,7 +24,7 @@ class Entry:
     robots: int
     seed: int
     model: str
-    """Who answered; of reference speakers their fault rate."""
+    """Model that answered; for reference speakers, with their fault rate."""
     history: str
     team: str
     reference_steps: int
@@ -32,7 +32,7 @@ class Entry:
 
     @property
     def instance(self) -> tuple[str, int, int, str, str]:
-        """What the teams have in common that are compared with each other."""
+        """World, robots, seed, model and history, which compared teams share."""
         return self.world, self.robots, self.seed, self.model, self.history
 
 

@@ -22,7 +22,7 @@ from quartet_teams import (
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of one instance."""
+    """Outcome of one instance."""
 
     succeeded: bool
     steps: int

@@ -23,6 +23,6 @@ def make(world: str, robots: int, seed: int) -> World:
 
 @functools.cache
 def reference_steps(world: str, robots: int, seed: int) -> int:
-    """Return the steps of the reference solution; at the table, a number below which it cannot be done."""
+    """Return the steps of the reference solution; at the table, a lower bound."""
     instance = make(world, robots, seed)
     return lower_bound(instance) if isinstance(instance, ArmTable) else grid_worlds.reference(instance).steps

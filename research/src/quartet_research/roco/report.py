@@ -1,4 +1,4 @@
-"""Tables of RoCo's trials, the published figures beside them."""
+"""Tables of RoCo's trials, with the published figures."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -44,7 +44,7 @@ class Action:
     path: tuple[Point, ...] = ()
 
     def __str__(self) -> str:
-        """Return the action as it is written in a plan."""
+        """Return the action in the form that plans have."""
         if self.verb == "PICK PLACE":
             words = ["PICK", self.object, "PLACE", self.target]
         else:

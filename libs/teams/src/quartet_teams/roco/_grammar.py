@@ -134,8 +134,8 @@ def _read_arguments(line: str, words: Sequence[str], form: Form, remedy: str) ->
     if len(readings) == 1:
         return readings.pop()
     if readings:
-        told = "; ".join(f"{name}, {target}" for name, target in sorted(readings))
-        raise ReplyError(line, f"{shown} has several meanings: {told}.", "Write the names exactly.")
+        meanings = "; ".join(f"{name}, {target}" for name, target in sorted(readings))
+        raise ReplyError(line, f"{shown} has several meanings: {meanings}.", "Write the names exactly.")
     what, valid = ("target", form.targets) if named else ("object", form.objects)
     raise ReplyError(line, f"{shown} has no valid {what}.", f"{remedy} Valid {what}s: {', '.join(valid)}.")
 
@@ -181,7 +181,7 @@ def _check_grippers(plan: JointPlan, scene: Scene) -> None:
 
 
 def _check_lengths(plan: JointPlan, scene: Scene) -> None:
-    """Refuse unequal paths, and PICK PLACE, which takes two motions, with one that takes one and is no MOVE or WAIT."""
+    """Refuse unequal paths, and PICK PLACE together with a single motion other than MOVE or WAIT."""
     paths = {robot: len(action.path) for robot, action in plan.items() if action.path}
     if scene.equal_paths and len(set(paths.values())) > 1:
         counts = ", ".join(f"{robot} {count}" for robot, count in paths.items())

@@ -59,7 +59,7 @@ class Roco:
         most_tokens: tokens of a prompt.
 
     Raises:
-        UnknownModeError: there is no such mode.
+        UnknownModeError: unknown mode.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Roco:
     async def decide(self, scene: Scene, past: Past, discussion: Discussion) -> Decision:
         """Return a plan that passes the checks.
 
-        `discussion` keeps all turns and refusals, also if there is no plan.
+        `discussion` keeps all turns and refusals, also without a plan.
 
         Raises:
             NoPlanError: every attempt was refused. The step counts.

@@ -69,7 +69,7 @@ class KeptTrials:
 
 
 def read_kept(file: Path) -> Trials:
-    """Return the trials of a file. Raises OptionError if it is no file of trials."""
+    """Return the trials of a file. Raises OptionError if the file has another content."""
     try:
         first, *lines = _whole_lines(file.read_bytes()).decode().splitlines()
         header = json.loads(first)
@@ -97,7 +97,7 @@ def _record(study: Study, line: Mapping[str, Any]) -> Record:
 def read_all_kept(folders: Sequence[Path]) -> Trials:
     """Return the trials of all files below the folders. Raises OptionError.
 
-    Each file names its whole experiment, so that files of several are recognised, and a shard that is there twice.
+    Files of several experiments and shards that occur twice are refused.
     """
     found, files = Trials(), sorted({file.resolve() for folder in folders for file in folder.rglob(FILE)})
     for file in files:

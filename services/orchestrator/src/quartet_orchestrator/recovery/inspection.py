@@ -236,7 +236,7 @@ async def _look_at_gripper(
 
 
 async def _has_moved_away(robot: RobotFile, toolbox: Toolbox, recorder: Recorder, sight: Observations) -> bool:
-    """Return whether what the wrist camera sees between the fingers has been lifted; False where nobody can tell."""
+    """Return whether an object between the fingers was lifted; False if no result tells."""
     if ARM not in sight:
         sight |= await observe(toolbox, recorder, {ARM: {}})
     try:

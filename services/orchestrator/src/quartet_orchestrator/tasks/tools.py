@@ -163,8 +163,7 @@ class TaskTools:
             await self._tell_unknown_names()
         if reason := await self._name_check.unknown(arguments):
             await self._record.write(Note(text=f"refused {skill}: {reason}"))
-            told = f"nothing was moved: {reason}"
-            return failure(UNKNOWN_NAME, told, success=False)
+            return failure(UNKNOWN_NAME, f"nothing was moved: {reason}", success=False)
         if found := await self._look_at_own_hand(arguments):
             return found
         if reason := self._terms.refusal(arguments) or self._rules.refusal(arguments):
@@ -185,9 +184,9 @@ class TaskTools:
             return
         rows, self._plan = self._plan.rows, None
         if unknown := await self._name_check.unknown_of([n for row in rows for n in (row.object_name, row.target)]):
-            told = ", ".join(f"'{name}'" for name in unknown)
+            names = ", ".join(f"'{name}'" for name in unknown)
             await self._record.write(
-                Note(text=f"the site has no thing or place called {told}: that part may not be done")
+                Note(text=f"the site has no thing or place called {names}: that part may not be done")
             )
 
     async def _look_at_own_hand(self, arguments: StepArguments) -> ToolOutcome | None:

@@ -70,8 +70,8 @@ def build_table(
     different arms that are so near count as contacts [m].
 
     Raises:
-        TableError: names, counts or rails that cannot be.
-        UnknownNameError: there is no such kind or hand.
+        TableError: invalid names, counts or rails.
+        UnknownNameError: unknown kind or hand.
     """
     _check(arms)
     _check_things([thing for thing in things if isinstance(thing, Thing | Rope)], {arm.name for arm in arms})

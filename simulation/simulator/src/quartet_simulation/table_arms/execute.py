@@ -22,7 +22,7 @@ class Execution:
     """How a plan went."""
 
     text: str = ""
-    """Why it was broken off, after which the scene is as it was before; empty: it was carried out."""
+    """Reason of the abort, after which the scene was restored; empty if the plan was executed."""
     arm_contacts: Pairs = field(default_factory=list)
     """Bodies of different arms that touched."""
     lost: dict[str, str] = field(default_factory=dict)

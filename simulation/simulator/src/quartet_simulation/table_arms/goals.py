@@ -29,7 +29,7 @@ Goals = Mapping[str, Goal]
 
 @dataclass(frozen=True)
 class GoalCheck:
-    """What is wrong with goals; nothing, where `choices` has something."""
+    """Result of a check of goals: faults, or `choices`."""
 
     unsolved: dict[str, HandPose] = field(default_factory=dict)
     """Poses that no joints reach, by arm."""
@@ -53,14 +53,14 @@ def check_goals(scene: Scene, goals: Goals, allow: Iterable[tuple[str, str]] = (
         allow: pairs of bodies that may touch; an arm's name stands for its hand.
 
     Raises:
-        UnknownNameError: there is no such arm or body.
+        UnknownNameError: unknown arm or body.
         TableError: joint positions of wrong number, or beyond their limits.
     """
     return solve_goals(scene, goals, Collisions(scene, allow), scene.joints)
 
 
 def solve_goals(scene: Scene, goals: Goals, collisions: Collisions, near: np.ndarray) -> GoalCheck:
-    """Do the same for given collisions and joints (J,) that the solutions should be near to."""
+    """Check goals with given collisions; prefer joints near `near` (J,)."""
     for name in goals:
         scene.arm(name)
     options = [_options(scene, arm, goals.get(arm.name), collisions, near) for arm in scene.arms.values()]
@@ -88,7 +88,7 @@ def solve_goals(scene: Scene, goals: Goals, collisions: Collisions, near: np.nda
 
 
 def _options(scene: Scene, arm: Arm, goal: Goal, collisions: Collisions, near: np.ndarray) -> list[np.ndarray]:
-    """Return joint positions of one arm for its goal, the nearest first; one that collides where all do."""
+    """Return joint positions of one arm for its goal, the nearest first; if all collide, one of them."""
     now = near[arm.columns]
     if goal is None:
         return [now]

@@ -45,7 +45,7 @@ class MotionPlan:
 
 @dataclass(frozen=True)
 class PlanFailure:
-    """Why there is no plan.
+    """Reason of a failed plan.
 
     `ik`: no joints reach a pose. `goal_contact`: bodies collide at the goal. `no_path`: none was found within the
     number of checks.
@@ -96,8 +96,8 @@ def plan_motion(
         speed: share of the speed limits, in (0, 1].
 
     Raises:
-        UnknownNameError: there is no such arm or body.
-        TableError: joint positions that cannot be, or a speed that is no share.
+        UnknownNameError: unknown arm or body.
+        TableError: invalid joint positions or speed.
     """
     if not 0 < speed <= 1:
         raise TableError(f"speed {speed} must be a share in (0, 1]")
