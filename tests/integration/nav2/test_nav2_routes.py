@@ -61,7 +61,8 @@ async def test_invalid_waypoints_move_nothing(nav2, sim):
 async def test_a_route_can_be_canceled(nav2, realtime, until):
     start = place(realtime)
     route = asyncio.create_task(nav2.call("follow_waypoints", waypoints=[{"x": 0.3, "y": -1.2}, {"x": 0.0, "y": 1.0}]))
-    await until(lambda: math.dist(place(realtime), start) > 0.03)
+    await until(lambda: route.done() or math.dist(place(realtime), start) > 0.03)
+    assert not route.done(), route.result()
     assert "follow_waypoints" in await nav2.refused("navigate_to_pose", "BUSY", x=0, y=0)
     canceled = await nav2.call("cancel_navigation")
     assert "follow_waypoints" in canceled["canceled"]

@@ -235,6 +235,17 @@ def test_a_world_that_begins_anew_is_neither_watched_nor_stopped(robot: Robot) -
     assert (robot.guard.watches, robot.guard.holding) == ([], False)
 
 
+def test_a_world_that_begins_anew_is_not_held_by_a_lapse_before(robot: Robot) -> None:
+    robot.run(0.2, "nav2:1")
+    robot.run(0.44)
+    assert robot.guard.holding
+    robot.guard.forget()
+    assert (robot.guard.holding, robot.guard.status.reason) == (False, "running")
+    halts = robot.brakes.halts
+    robot.run(1.0, "nav2:2")
+    assert robot.brakes.halts == halts
+
+
 def test_the_latch_file_is_plain_json(robot: Robot, tmp_path: Path) -> None:
     robot.guard.stop("a person")
     content = json.loads((tmp_path / "latch.json").read_text())

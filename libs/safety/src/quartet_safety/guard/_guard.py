@@ -165,8 +165,7 @@ class Guard:
         with self._lock:
             was = self._latched
             if was:
-                self._latched, self._held_since = False, None
-                self._run_again()
+                self._release()
         self._on_change()
         failure = self._keep_latch()
         if was:
@@ -174,9 +173,11 @@ class Guard:
         return ("reset" if was else "was not stopped") + (f"; but {failure}" if failure else "")
 
     def forget(self) -> None:
-        """Watch no motion any more and reset: the world was put back to its beginning."""
+        """Watch no motion any more, reset, and end the hold of a lapse: the world was put back to its beginning."""
         with self._lock:
             self._heartbeats.forget()
+            if not self._latched:
+                self._release()
         self.reset()
 
     def leave(self) -> bool:
@@ -297,6 +298,10 @@ class Guard:
     def _hold(self, reason: str) -> None:
         self._held_since, self._answered_for = self._clock(), False
         self._reason, self._since_s, self._still = reason, self._ros_time(), None
+
+    def _release(self) -> None:
+        self._latched, self._held_since = False, None
+        self._run_again()
 
     def _run_again(self) -> None:
         self._reason, self._since_s, self._still = RUNNING, self._ros_time(), None
