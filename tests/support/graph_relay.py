@@ -146,6 +146,8 @@ class GraphRelay:
     def _read(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
+            if not line.endswith("\n"):
+                return  # killed within it
             operation = json.loads(line)
             at = operation.pop("at")
             if at == "order":

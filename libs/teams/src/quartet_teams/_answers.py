@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from quartet_teams.errors import MOST_QUOTED, ContradictoryPlanError, MalformedPlanError, NoPlanFoundError
+from quartet_teams.errors import MOST_QUOTED, AnswerError, ContradictoryPlanError, MalformedPlanError, NoPlanFoundError
 
 Plan = dict[str, str]
 """Action of each robot that does not wait."""
@@ -20,7 +20,9 @@ def parse_plan(answer: str) -> Plan:
     while at >= 0:
         try:
             found, end = decoder.raw_decode(answer, at)
-        except json.JSONDecodeError:
+        except AnswerError:
+            raise
+        except (ValueError, RecursionError):  # no JSON; an integer of thousands of digits; thousands of brackets
             at = answer.find("{", at + 1)
         else:
             at = answer.find("{", end)

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, overload
 from quartet_teams._answers import Plan
 from quartet_teams._discussion import Discussion, Scene, Turn
 from quartet_teams._prompts import Prompts
-from quartet_teams._talk import talk
+from quartet_teams._talk import indented, talk, transcript
 from quartet_teams.errors import NoAgreementError, UnknownTeamError
 from quartet_teams.roco import Roco
 
@@ -85,7 +85,7 @@ class Hmas2:
                 if robot in plan:
                     answer = await discussion.ask(robot, prompts.critic(robot, plan_of_the_planner=told))
                     if not answer.strip(_AROUND).lower().startswith(AGREEMENT):
-                        objections.append(f"{robot}: {answer.strip()}")
+                        objections.append(f"{robot}: {indented(answer.strip())}")
             if not objections:
                 break
             heard = "\n".join(objections)
@@ -99,8 +99,7 @@ async def discuss(
     """Let the speakers talk in turn until one ends with EXECUTE. Raises NoAgreementError after `MOST_ROUNDS`."""
 
     def prompt(robot: str, said: Sequence[Turn], _last_call: bool) -> str:
-        before = "\n".join(f"{turn.participant}: {turn.answer.text.strip()}" for turn in said)
-        return prompts.robot(robot, plan_of_the_planner=plan_of_the_planner, said_before=before)
+        return prompts.robot(robot, plan_of_the_planner=plan_of_the_planner, said_before=transcript(said))
 
     dialogue = await talk(discussion, speakers, prompt, most_calls=MOST_ROUNDS * len(speakers))
     if not dialogue.ended:

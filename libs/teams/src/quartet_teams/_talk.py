@@ -12,6 +12,10 @@ _KEYWORD = re.compile(rf"\b({EXECUTE}|{PROCEED})\b|^[^\w\n]*((?i:{EXECUTE}|{PROC
 """The keyword in capitals, or in any case on a line of its own."""
 
 
+MOST_SAID = 4000
+"""Characters of one turn that the others hear."""
+
+
 @dataclass(frozen=True)
 class Dialogue:
     """What was said, and how it ended."""
@@ -64,3 +68,13 @@ def ends_with_execute(answer: str) -> bool:
     """Return whether the last keyword is EXECUTE; a robot that is not ready may say "nothing to EXECUTE yet"."""
     keywords = find_keywords(answer)
     return bool(keywords) and keywords[-1][0] == EXECUTE
+
+
+def transcript(said: Sequence[Turn]) -> str:
+    """Return the turns of a dialogue; each begins with its speaker, and its further lines are indented."""
+    return "\n".join(f"{turn.participant}: {indented(turn.answer.text.strip()[:MOST_SAID])}" for turn in said)
+
+
+def indented(text: str) -> str:
+    """Return a text whose further lines are indented, so that none looks like a heading or another speaker."""
+    return "\n  ".join(text.splitlines())

@@ -7,14 +7,12 @@ from string import Template
 
 from quartet_teams._discussion import Refusal, Turn
 from quartet_teams._history import Window
-from quartet_teams._talk import EXECUTE, Dialogue
+from quartet_teams._talk import EXECUTE, MOST_SAID, Dialogue, indented, transcript
 from quartet_teams.roco._actions import Form, Verb
 from quartet_teams.roco._grammar import plan_start
 from quartet_teams.roco._past import Past
 from quartet_teams.roco._scene import Scene
 
-MOST_SAID = 4000
-"""Characters of one turn that the others hear."""
 NOTHING = "none"
 
 
@@ -52,7 +50,7 @@ class Prompts:
             robot=robot,
             capability=self._capabilities[robot],
             observation=self._observations[robot],
-            talk=chat_text(said) or NOTHING,
+            talk=transcript(said) or NOTHING,
             ending=self._ending(refusals, said),
             closing=f"{_template('last_call').template if last_call else ''}You are {robot}. Your reply is:",
         )
@@ -77,7 +75,7 @@ class Prompts:
 
     def _render(self, name: str, dialogues: Sequence[Dialogue], refusals: Sequence[Refusal], **own: str) -> str:
         values = self._shared | own
-        values["earlier"] = "\n".join(chat_text(dialogue.said) for dialogue in dialogues) or NOTHING
+        values["earlier"] = "\n".join(transcript(dialogue.said) for dialogue in dialogues) or NOTHING
         values["feedback"] = "\n".join(map(_feedback, refusals)) or NOTHING
         template = Template(_template("shared").template + _template(name).template)
         history = self._window.tell(self._past.rounds, template.substitute(values, history=""))
@@ -96,26 +94,16 @@ class Prompts:
             "actions": "\n".join(_action(verb, form) for verb, form in scene.forms.items()),
             "lines": "\n".join(f"NAME {robot} ACTION <action of {robot}>" for robot in scene.robots),
             "paths": scene.path_rules or "No action has a path.",
-            "failed": "\n".join(map(_indented, self._past.failed)) or NOTHING,
+            "failed": "\n".join(map(indented, self._past.failed)) or NOTHING,
             "robots": ", ".join(scene.robots),
         }
-
-
-def chat_text(said: Sequence[Turn]) -> str:
-    """Return the turns of a dialogue; each begins with its speaker, and its further lines are indented."""
-    return "\n".join(f"{turn.participant}: {_indented(turn.answer.text.strip()[:MOST_SAID])}" for turn in said)
-
-
-def _indented(text: str) -> str:
-    """Return a text whose further lines are indented, so that none looks like a heading or another speaker."""
-    return "\n  ".join(text.splitlines())
 
 
 def _feedback(refusal: Refusal) -> str:
     """Return speaker, quote of the plan, and what each check says about it."""
     answer = refusal.turn.answer.text.strip()
     start = plan_start(answer)
-    quote = _indented((answer if start is None else f"{EXECUTE}{answer[start:]}")[-MOST_SAID:])
+    quote = indented((answer if start is None else f"{EXECUTE}{answer[start:]}")[-MOST_SAID:])
     return "\n".join(
         [
             f"{refusal.turn.participant} said:\n  {quote}",

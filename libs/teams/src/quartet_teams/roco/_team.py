@@ -9,12 +9,12 @@ from enum import StrEnum
 
 from quartet_teams._discussion import Discussion, Refusal, Turn
 from quartet_teams._history import HistoryMode, Window
-from quartet_teams._talk import Dialogue, talk
+from quartet_teams._talk import Dialogue, talk, transcript
 from quartet_teams.errors import UnknownModeError
 from quartet_teams.roco._actions import JointPlan
 from quartet_teams.roco._grammar import parse_reply
 from quartet_teams.roco._past import Past
-from quartet_teams.roco._prompts import Prompts, chat_text
+from quartet_teams.roco._prompts import Prompts
 from quartet_teams.roco._scene import Scene
 
 PLANNER = "planner"
@@ -98,4 +98,4 @@ class Roco:
             return dialogue.last
 
         plan = await discussion.agree(attempt, lambda reply: parse_reply(reply, scene), scene, self.most_attempts)
-        return Decision(plan, chat_text(dialogues[-1].said), len(dialogues))
+        return Decision(plan, transcript(dialogues[-1].said), len(dialogues))
