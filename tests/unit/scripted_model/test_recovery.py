@@ -437,6 +437,20 @@ def test_after_an_unknown_pick_the_gripper_is_asked_before_the_robot_drives(carr
     assert report["success"] is True
 
 
+def test_what_an_unknown_pick_left_in_the_gripper_counts_as_the_object(carry, agents):
+    agents.fail("pick", "UNKNOWN", "PICK_HOLDING_ALREADY", state="UNCERTAIN")
+    calls, report = carry()
+    assert calls == [TO_MUG, PICK, "look", PICK, TO_TABLE, PLACE]
+    assert report["success"] is True
+
+
+def test_another_thing_in_the_gripper_after_an_unknown_pick_is_put_down(carry, agents):
+    agents.fail("pick", "UNKNOWN", state="UNCERTAIN")
+    agents.fail("pick", "PICK_HOLDING_ALREADY", held_object="green cup")
+    calls, _ = carry()
+    assert calls[:5] == [TO_MUG, PICK, "look", PICK, "place green cup -> floor"]
+
+
 @pytest.mark.parametrize("agent", ["approach", "pick", "place"])
 def test_a_stopped_robot_ends_the_task(carry, agents, agent):
     agents.fail(agent, "UNKNOWN", reason="navigate_to_pose did not end", withdrawn="STOPPED")

@@ -97,7 +97,7 @@ class Carrier:
     def _pick_up(self, job: Job) -> Generator[Turn, Result, None]:
         """Pick the object up from where the robot stands, with the recovery from each code."""
         result = Result({})
-        retried_plan = False
+        retried_plan = may_hold_it = False
         not_wanted: list[str] = []
         attempt = 0
         while attempt < PICKS_PER_CYCLE:
@@ -112,7 +112,7 @@ class Carrier:
                     retried_plan = True
                     yield from self._stand_before(job, "other_side")
                     continue
-                case "PICK_HOLDING_ALREADY" if self.held == job.item or _says_it_holds(result, job):
+                case "PICK_HOLDING_ALREADY" if self.held == job.item or _holds(result, job, unnamed=may_hold_it):
                     self.held = job.item
                     return
                 case "PICK_HOLDING_ALREADY" | "PICK_WRONG_OBJECT":
@@ -123,6 +123,7 @@ class Carrier:
                     attempt += 1
                 case "UNKNOWN" if not _stopped(result):
                     attempt += 1
+                    may_hold_it = True
                     yield from self._look()
                     # It may be in the gripper by now, where no approach would see it: a pick begins with that.
                     continue
@@ -171,10 +172,8 @@ class Carrier:
     def _is_in_hand(self, job: Job) -> Generator[Turn, Result, bool]:
         """Where the sentence says that the gripper holds the object: a pick tells whether it does."""
         result = yield from self._call("pick", object_name=job.item)
-        # What the camera cannot tell (black between black fingers, say): the person's word counts, and what is put
-        # down is looked at anyway.
-        held = _says_it_holds(result, job) or not _what_it_holds(result)
-        if not (result.ok or (result.code == "PICK_HOLDING_ALREADY" and held)):
+        # The camera may not tell (black between black fingers, say): the person's word counts.
+        if not (result.ok or (result.code == "PICK_HOLDING_ALREADY" and _holds(result, job, unnamed=True))):
             return False
         self.held = job.item
         return True
@@ -339,6 +338,14 @@ class Carrier:
 def _is_seen(result: Result) -> bool:
     """Whether an approach that failed saw the object all the same, where it could not stand before it."""
     return (result.get("checks") or {}).get("target") == "PASS"
+
+
+def _holds(result: Result, job: Job, *, unnamed: bool) -> bool:
+    """Whether the gripper holds the wanted object.
+
+    unnamed: whether that counts where the camera does not tell; what is put down is looked at anyway.
+    """
+    return _says_it_holds(result, job) or (unnamed and not _what_it_holds(result))
 
 
 def _says_it_holds(result: Result, job: Job) -> bool:
