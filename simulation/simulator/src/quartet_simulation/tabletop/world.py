@@ -59,7 +59,7 @@ class Tabletop:
         self.layout = layout
         self._model = make_spec(layout).compile()
         self._data = mujoco.MjData(self._model)
-        self._external = ExternalTorques(self._model)
+        self.external = ExternalTorques(self._model)
         self._scratch = mujoco.MjData(self._model)
         self._names = {int(self._model.body(body_name(name)).id): name for name in self.things}
         self._cap = layout.screwed[0] if layout.screwed else None
@@ -281,17 +281,13 @@ class Tabletop:
 
     def advance(self, steps: int) -> None:
         """Advance the physics by so many time steps with the present set points."""
-        self._external.begin()
+        self.external.begin()
         for _ in range(steps):
             mujoco.mj_step(self._model, self._data)
-            self._external.add(self._data)
+            self.external.add(self._data)
         if self._cap is not None and _yaw(self._data.body(body_name(self._cap)).xquat) >= OPEN_TURN:
             self._data.eq_active[[self._model.equality(name).id for name in ("thread_low", "thread_high")]] = 0
             self._cap = None
-
-    def external_torques(self, dofs: np.ndarray) -> np.ndarray:
-        """Return the external torques at degrees of freedom, mean of the last `advance` [Nm]."""
-        return self._external.of(dofs)
 
     def _run(self, seconds: float) -> None:
         for _ in range(round(seconds / TICK_S)):
