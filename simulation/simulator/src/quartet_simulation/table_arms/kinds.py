@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import mujoco
 
@@ -16,7 +16,7 @@ from quartet_simulation.robot.parts import DARK, GREY, GROUP
 from quartet_simulation.table_arms.poses import Vector
 from quartet_simulation.table_arms.things import BoltedTool, add_shapes
 
-GRIP, CUP = "grip", "cup"
+FOOT, GRIP, CUP = "foot", "grip", "cup"
 CUP_LENGTH, CUP_RADIUS = 0.08, 0.02
 SUCTION_N = 25.0
 """Greatest pull of the cup [N]."""
@@ -24,6 +24,28 @@ PULLS_FROM_M = 0.003
 """Distance from which the cup pulls, which stands for the give of a real one [m]."""
 GRIP_N = 40.0
 """Greatest force with which the UR5's gripper closes [N]."""
+
+
+@dataclass(frozen=True)
+class ArmAt:
+    """An arm at the table."""
+
+    name: str
+    """Its parts are named `name/part` in the model; those of an arm without a name have plain names."""
+    kind: str
+    """One of KINDS."""
+    foot: Vector
+    """Where its foot stands when its rail is at 0 [m]."""
+    yaw: float = 0.0
+    """Direction that it faces [rad]."""
+    rail: tuple[float, float] | None = None
+    """How far the foot slides along the world's x axis [m]; None: it stands still."""
+    hand: Literal["fingers", "suction"] | BoltedTool = "fingers"
+
+    @property
+    def prefix(self) -> str:
+        """Beginning of its parts' names."""
+        return f"{self.name}/" if self.name else ""
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import mujoco
-
-from quartet_simulation.arm.body import STEPS_PER_TICK, TICK, ArmBody
+from quartet_simulation.arm.body import TICK, ArmBody
 from quartet_simulation.arm.model import standing
 from quartet_simulation.arm.panda import PANDA, PANDA_HAND
-from quartet_simulation.tabletop.kinematics import FOOT
 from quartet_simulation.tabletop.world import Tabletop
-
-ARM = PANDA.moved(standing((0.0, 0.0, FOOT[2])))
-"""The arm in base_footprint, on the floor under its foot."""
 
 
 class PandaBody(ArmBody):
@@ -21,12 +15,11 @@ class PandaBody(ArmBody):
         table: the episode.
     """
 
-    arm, hand = ARM, PANDA_HAND
+    hand = PANDA_HAND
 
     def __init__(self, table: Tabletop) -> None:
-        self.table = table
-        self.model: mujoco.MjModel = table.model
-        self.data: mujoco.MjData = table.data
+        self.table, self.model, self.data = table, table.model, table.data
+        self.arm = PANDA.moved(standing((0.0, 0.0, table.foot[2])))
         self._external = table.external
         self._ticks = 0
         self.find_parts()
@@ -38,7 +31,7 @@ class PandaBody(ArmBody):
 
     def tick(self) -> None:
         """Advance by one tick with the present set points."""
-        self.table.advance(STEPS_PER_TICK)
+        self.table.step(TICK)
         self._ticks += 1
 
     def held_object(self) -> str | None:

@@ -12,9 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
+from quartet_simulation.table_arms import Shape
 from quartet_simulation.tabletop.errors import UnknownTaskError
 from quartet_simulation.tabletop.placing import Places, Point, at, half_turn
-from quartet_simulation.tabletop.things import COLOURS, TABLE_Z, Layout, Shape, Thing, Volume, ring_of_plates
+from quartet_simulation.tabletop.things import COLOURS, TABLE_Z, Layout, Thing, Volume, ring_of_plates, turned
 
 NAMES = tuple(COLOURS)
 CUBE = (0.05, 0.05, 0.05)
@@ -73,7 +74,7 @@ def _lay_out_basketball(_variation: int, places: Places) -> Layout:
     origin, yaw = places.frame([ball, tube], math.pi / 4, 0.1)
     ball_at, tube_at = at(origin, yaw, ball), at(origin, yaw, tube)
     bars = [
-        Shape("box", (0.003, 0.022, 0.003), (0.02 * math.cos(a), 0.02 * math.sin(a), 0.0), yaw=a)
+        Shape("box", (0.003, 0.022, 0.003), (0.02 * math.cos(a), 0.02 * math.sin(a), 0.0), turned(a))
         for a in np.arange(4) * math.pi / 2
     ]
     along = half_turn(yaw + math.pi / 2)
@@ -140,7 +141,7 @@ def _container(half: tuple[float, float], height: float, flare: float) -> list[S
     lean = math.atan2(flare, height)
     side = height / 2 / math.cos(lean)
     walls = [
-        Shape("box", (0.002, length, side), (px, py, 0.0), yaw=turn, lean=lean)
+        Shape("box", (0.002, length, side), (px, py, 0.0), turned(turn, lean))
         for px, py, turn, length in (
             (x - flare / 2, 0.0, 0.0, y),
             (flare / 2 - x, 0.0, math.pi, y),
@@ -206,7 +207,7 @@ def _lay_out_pegs(variation: int, places: Places) -> Layout:
         spot = at(origin, yaw, (0.0, y))
         things.append(Thing(f"{own} spoke", [pillar], _on(spot, 0.12), (0.025, 0.025, 0.12), yaw, own, friction=0.1))
     bars = [
-        Shape("box", (0.005, 0.025, 0.005), (0.02 * math.cos(a), 0.02 * math.sin(a), 0.0), yaw=a)
+        Shape("box", (0.005, 0.025, 0.005), (0.02 * math.cos(a), 0.02 * math.sin(a), 0.0), turned(a))
         for a in np.arange(4) * math.pi / 2
     ]
     ring = _on(places.draw(0.09), 0.01)
