@@ -263,13 +263,13 @@ class Scene:
         """Return the body to which a body is fixed; 0 when it does not move."""
         return int(self.model.body_weldid[body])
 
-    def arm_contacts(self) -> Pairs:
-        """Return the pairs of bodies of different arms that touch now."""
+    def arm_contacts(self, within: float = 0.0) -> Pairs:
+        """Return the pairs of bodies of different arms in contact at a distance of at most `within` [m]."""
         found: dict[tuple[str, str], None] = {}
         for contact in self.data.contact:
             one, other = sorted(int(self.model.geom_bodyid[geom]) for geom in contact.geom)
             arms = self._arm_of_body.get(one), self._arm_of_body.get(other)
-            if None not in arms and arms[0] != arms[1] and contact.dist <= 0:
+            if None not in arms and arms[0] != arms[1] and contact.dist <= within:
                 found[self.model.body(one).name, self.model.body(other).name] = None
         return list(found)
 
