@@ -124,7 +124,7 @@ def _add_arm(spec: mujoco.MjSpec, arm: ArmAt, bit: int, everything: int, margin:
         rail = one.add_actuator(name=RAIL, target=RAIL, trntype=mujoco.mjtTrn.mjTRN_JOINT)
         rail.set_to_position(kp=RAIL_GAIN, kv=RAIL_GAIN / 10)
         rail.forcelimited, rail.forcerange = True, [-RAIL_FORCE, RAIL_FORCE]
-    flange = kind.add(one, foot, (0.0, 0.0, 0.0), arm.yaw + kind.turn)
+    flange = kind.add(one, foot, (0.0, 0.0, 0.0), arm.yaw)
     if isinstance(arm.hand, BoltedTool):
         hand = add_tool(flange, arm.hand)
     else:

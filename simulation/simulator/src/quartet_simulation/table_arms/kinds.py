@@ -59,8 +59,6 @@ class Hand:
     open: float = 0.0
     closed: float = 0.0
     """Set points of the actuator: of each finger [m], or the share of the greatest pull."""
-    pad_half: float = 0.0
-    """Half of the length of the pads, which end at the tip [m]."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +76,6 @@ class Kind:
     """Greatest distance from each joint's axis to what it moves, hand included [m]."""
     home: tuple[float, ...]
     """The hand points down in front of the foot."""
-    turn: float
-    """Yaw at which the arm is added, so that it faces along x of its foot [rad]."""
     flange: str
     """Body to which hands are bolted."""
     add: Callable[[mujoco.MjSpec, Any, Vector, float], Any]
@@ -127,12 +123,12 @@ def _ur5_fingers(spec: mujoco.MjSpec, flange: Any) -> Hand:
     ur5.add_gripper(spec, flange)
     spec.actuator(GRIP).forcerange = [-GRIP_N, GRIP_N]
     tip = (0.0, 0.0, dimensions.FINGER_OFFSET)
-    return Hand(tip, ("left_pad", "right_pad"), 0.0, dimensions.STROKE / 2, pad_half=0.025)
+    return Hand(tip, ("left_pad", "right_pad"), 0.0, dimensions.STROKE / 2)
 
 
 def _panda_fingers(spec: mujoco.MjSpec, flange: Any) -> Hand:
     panda.add_hand(spec, flange)
-    return Hand((0.0, 0.0, panda.TCP + panda.TIP), panda.PADS, panda.FINGER_TRAVEL, 0.0, pad_half=0.0115)
+    return Hand((0.0, 0.0, panda.TCP + panda.TIP), panda.PADS, panda.FINGER_TRAVEL, 0.0)
 
 
 KINDS = {
@@ -144,7 +140,6 @@ KINDS = {
         acceleration=UR5.acceleration,
         sweep=(1.2, 1.2, 0.8, 0.4, 0.3, 0.15),
         home=(0.0, -1.8, 1.9, -1.67, -math.pi / 2, 0.0),
-        turn=0.0,
         flange=UR5.tool,
         add=ur5.add_arm,
         add_fingers=_ur5_fingers,
@@ -157,7 +152,6 @@ KINDS = {
         acceleration=PANDA.acceleration,
         sweep=(1.0, 1.0, 0.7, 0.7, 0.35, 0.3, 0.15),
         home=(0.0, -math.pi / 4, 0.0, -3 * math.pi / 4, 0.0, math.pi / 2, math.pi / 4),
-        turn=0.0,
         flange=PANDA.tool,
         add=panda.add_arm,
         add_fingers=_panda_fingers,
@@ -170,7 +164,6 @@ KINDS = {
         acceleration=(6.0,) * 7,
         sweep=(1.0, 1.0, 0.7, 0.6, 0.3, 0.25, 0.1),
         home=(0.5, 0.0, 0.0, 1.8, 0.0, -2.3, 0.0),
-        turn=0.0,
         flange=humanoid_arm.FLANGE,
         add=humanoid_arm.add_arm,
         add_fingers=_ur5_fingers,

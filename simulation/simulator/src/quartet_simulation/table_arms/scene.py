@@ -147,10 +147,6 @@ class Scene:
         """Joint positions of all arms [rad, m], shape (J,)."""
         return self.data.qpos[self.qpos].copy()
 
-    def joints_of(self, arm: str) -> np.ndarray:
-        """Return the joint positions of one arm."""
-        return self.joints[self.arm(arm).columns]
-
     def hand_pose(self, arm: str) -> HandPose:
         """Return the pose of an arm's tip."""
         site = self.data.site(self.arm(arm).tip)

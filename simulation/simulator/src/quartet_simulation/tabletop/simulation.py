@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.arm.body import TICK
+from quartet_simulation.arm.model import standing
 from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.errors import InvalidCommandError, UnknownNameError
 from quartet_simulation.sensors import frames
@@ -94,9 +95,8 @@ class TableSimulation(ArmSimulation):
 
     def base_in_world(self) -> np.ndarray:
         """Return base_footprint in the world, 4x4."""
-        pose = np.eye(4)
-        pose[:2, 3] = self._table.foot[:2]
-        return pose
+        x, y, _ = self._table.foot
+        return standing((x, y, 0.0))
 
     def _render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
         if self._cameras is None:

@@ -1,17 +1,16 @@
 """What stands on the table: named things made of boxes, cylinders and spheres."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import mujoco
 
 from quartet_simulation import table_arms
 from quartet_simulation.names import body_name
-from quartet_simulation.robot.parts import quaternion
 from quartet_simulation.table_arms import Shape
 from quartet_simulation.table_arms.poses import Quaternion, Vector
-from quartet_simulation.table_arms.things import GEOMS
+from quartet_simulation.table_arms.things import add_shapes
 
 TABLE_Z = 0.75199986
 """Height of the table's top in the world [m], as the paper's prompts have it."""
@@ -63,21 +62,12 @@ class Thing:
 
 
 @dataclass(frozen=True)
-class Volume:
-    """A box or cylinder in the world, in which a thing is when one of its shapes meets it."""
-
-    name: str
-    shape: Shape
-    position: Vector
-    yaw: float = 0.0
-
-
-@dataclass(frozen=True)
 class Layout:
     """Things, volumes and what is special of one episode."""
 
     things: Sequence[Thing]
-    volumes: Sequence[Volume]
+    volumes: Mapping[str, Shape]
+    """In the world; a thing is in one when one of its own shapes meets it."""
     screwed: tuple[str, str] | None = None
     """Names of a cap and of what it is screwed on."""
 
@@ -89,19 +79,9 @@ def add_thing(spec: mujoco.MjSpec, thing: Thing) -> None:
     table_arms.Thing(body_name(thing.name), shapes, thing.position, thing.yaw, thing.mass, thing.friction).add(spec)
 
 
-def add_volume(spec: mujoco.MjSpec, volume: Volume) -> None:
-    """Add a volume as a geom of its name that touches nothing and is not drawn."""
-    spec.worldbody.add_geom(
-        type=GEOMS[volume.shape.kind],
-        name=volume.name,
-        pos=volume.position,
-        quat=quaternion((0, 0, 1), volume.yaw),
-        size=[*volume.shape.size, 0, 0][:3],
-        contype=0,
-        conaffinity=0,
-        group=PROBE_GROUP,
-        rgba=(0, 1, 0, 0.2),
-    )
+def add_volume(spec: mujoco.MjSpec, name: str, shape: Shape) -> None:
+    """Add a volume as the geom `name/0` that touches nothing and is not drawn."""
+    add_shapes(spec.worldbody, name, [replace(shape, solid=False)], 0.0, 0.0, PROBE_GROUP)
 
 
 def ring_of_plates(radius: float, height: float, plates: int, thickness: float) -> list[Shape]:

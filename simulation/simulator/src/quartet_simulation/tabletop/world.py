@@ -119,7 +119,7 @@ class Tabletop(Scene):
 
     def meets(self, thing: str, volume: str) -> bool:
         """Return whether a shape of a thing meets a volume of the task."""
-        probe = self.model.geom(volume).id
+        probe = self.model.geom(f"{volume}/0").id
         first, count = (int(value[self.body(thing)]) for value in (self.model.body_geomadr, self.model.body_geomnum))
         return any(
             mujoco.mj_geomDistance(self.model, self.data, geom, probe, 0.01, None) <= 0
@@ -294,8 +294,8 @@ def make_spec(layout: Layout, foot: Vector) -> tuple[mujoco.MjSpec, list[tuple[A
     spec.worldbody.add_body(name="base_footprint", pos=(*foot[:2], 0.0))
     for thing in layout.things:
         add_thing(spec, thing)
-    for volume in layout.volumes:
-        add_volume(spec, volume)
+    for name, shape in layout.volumes.items():
+        add_volume(spec, name, shape)
     if layout.screwed is not None:
         _screw(spec, *layout.screwed)
     arms = add_arms(spec, [ArmAt(ARM, "panda", foot)])
