@@ -34,7 +34,7 @@ class View(Protocol):
         """Return whether a shape of a thing meets a volume."""
         ...
 
-    def position(self, thing: str) -> tuple[float, float, float]:
+    def position(self, thing: str, /) -> tuple[float, float, float]:
         """Return the centre of a thing [m]."""
         ...
 
