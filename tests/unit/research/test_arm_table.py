@@ -11,8 +11,8 @@ from quartet_benchmarks.result import BenchParameters
 from quartet_research.planners import study, table_suite
 from quartet_research.planners.arm_table import ARM_COUNTS, ArmTable, Layout, good_step, lower_bound
 from quartet_research.planners.arm_table import world as world_module
-from quartet_research.planners.arm_table.model import MARGIN, compile_table, joints_of, touching_arms
-from quartet_research.planners.arm_table.motion import facing_of, home, plan_motion
+from quartet_research.planners.arm_table.model import MARGIN, lay_table, touching_arms
+from quartet_research.planners.arm_table.motion import plan_motion
 from quartet_research.planners.arm_table.world import upright
 from quartet_research.planners.grid_worlds import IllegalPlanError, SizeError, StateError
 from quartet_research.planners.speakers import Faults, Speakers
@@ -30,12 +30,12 @@ def table(arms=3, **spots):
 
 @pytest.mark.parametrize("arms", ARM_COUNTS)
 def test_every_arm_rests_clear_of_the_others_and_each_drawn_box_has_a_way(arms):
-    model = compile_table(arms, (("blue", (0.35, 0.4)),), MARGIN)
-    data = mujoco.MjData(model)
-    for arm in Layout.of(arms).arms:
-        data.qpos[joints_of(model, arm)[0]] = home(facing_of(Layout.of(arms), arm))
-    mujoco.mj_forward(model, data)
-    assert touching_arms(model, data) is None
+    scene = lay_table(arms, (("blue", (0.35, 0.4)),), {}, MARGIN)
+    assert touching_arms(scene) is None
+    scene.data.qpos[scene.qpos] = 0.0
+    mujoco.mj_forward(scene.model, scene.data)
+    assert touching_arms(scene) == ("arm1", "arm2"), "stretched out they meet"
+    assert touching_arms(lay_table(arms, (("blue", (0.35, 0.4)),), {}, MARGIN)) is None
     for seed in range(20):
         world = ArmTable.generate(arms, seed)
         assert not world.done

@@ -40,7 +40,7 @@ def test_depth_has_the_errors_of_a_stereo_camera():
     exact = TableSensors(world, "clean", 0)
     try:
         _, first = sensors.picture("arm")
-        world.advance(50)
+        world.step(0.1)
         _, second = sensors.picture("arm")
         _, true = exact.picture("arm")
     finally:

@@ -6,15 +6,19 @@ import numpy as np
 import pytest
 
 from quartet_simulation.arm.kinematics import pose_matrix
+from quartet_simulation.arm.model import standing
+from quartet_simulation.arm.panda import PANDA as ARM
 from quartet_simulation.errors import InvalidCommandError, UnknownNameError
 from quartet_simulation.robot import panda
 from quartet_simulation.sensors.calibration import draw_calibration
 from quartet_simulation.sensors.frames import optical_pose
 from quartet_simulation.sensors.levels import LEVELS
 from quartet_simulation.tabletop import UnknownObjectError, UnknownTaskError
-from quartet_simulation.tabletop.body import ARM as PANDA
-from quartet_simulation.tabletop.kinematics import top_down
+from quartet_simulation.tabletop.kinematics import FOOT, top_down
 from quartet_simulation.tabletop.simulation import TableSimulation
+
+PANDA = ARM.moved(standing((0.0, 0.0, FOOT[2])))
+"""The arm in base_footprint."""
 
 
 @pytest.fixture(scope="module")
@@ -105,10 +109,7 @@ def told(sim, child):
 
 def test_under_typical_sensors_the_arm_goes_where_its_encoders_have_it(typical):
     offsets = draw_calibration(LEVELS["typical"].calibration, 3, 7).joints
-    assert (
-        np.abs(typical.snapshot().positions[typical._body.arm_qpos] - typical._body.arm_positions() - offsets).max()
-        < 1e-9
-    )
+    assert np.abs(typical.snapshot().positions - typical._body.arm_positions() - offsets).max() < 1e-9
     measured = np.array(typical.joint_states()["position"][:7])
     assert np.allclose(told(typical, panda.TOOL), PANDA.forward(measured), atol=1e-6)
     wanted = measured + 0.05

@@ -17,6 +17,7 @@ from quartet_simulation.tabletop import (
     UnknownTaskError,
     UnreachableError,
 )
+from quartet_simulation.tabletop.body import PandaBody
 from quartet_simulation.tabletop.kinematics import top_down
 from quartet_simulation.tabletop.placing import Places
 
@@ -52,6 +53,20 @@ def test_the_hand_goes_where_it_is_sent_and_points_down(table):
         table.execute_trajectory(position, yaw)
         assert math.dist(table.hand, position) < 0.002
         assert table.hand_yaw == pytest.approx(yaw, abs=0.01)
+
+
+def test_an_arm_with_another_foot_reaches_what_is_drawn_for_it():
+    foot = (-0.2, 0.12, TABLE_Z + 0.05)
+    for seed in range(2):
+        world = Tabletop.generate("put-block", 0, seed, foot)
+        assert world.data.body(panda.MOUNT).xpos.tolist() == pytest.approx(foot)
+        x, y, z = world.position("block")
+        world.execute_trajectory((x, y, z + 0.1), 0.3)
+        assert math.dist(world.hand, (x, y, z + 0.1)) < 0.002
+        assert 0.36 <= math.dist((x, y), foot[:2]) <= 0.64
+    body = PandaBody(world)
+    in_base = body.arm.forward(body.arm_positions())[:3, 3] + (*foot[:2], 0.0)
+    assert in_base == pytest.approx(world.data.body(panda.TOOL).xpos, abs=1e-4)
 
 
 def test_the_closed_form_holds_the_published_limits():

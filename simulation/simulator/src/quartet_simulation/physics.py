@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import mujoco
 import numpy as np
 
-from quartet_simulation.arm.body import DAMPING_RATIO, STEPS_PER_TICK, TICK
+from quartet_simulation.arm.body import STEPS_PER_TICK, TICK, ArmBody
 from quartet_simulation.arm.external_torques import ExternalTorques
 from quartet_simulation.mobile.build import SUMMIT, RobotBuild
 from quartet_simulation.names import OBJECT_GROUP, body_name, is_person, leaf_name, number_of, person_name, prefix_of
@@ -43,7 +43,7 @@ class _Clock:
     """By the geoms of both parts, a robot's first. What is held is its part, named by the object's first geom."""
 
 
-class Physics:
+class Physics(ArmBody):
     """Model and data of one world, and one of its robots: reads state and writes set points, nothing else."""
 
     def __init__(self, world: World, robots: int = 1, build: RobotBuild = SUMMIT) -> None:
@@ -71,26 +71,14 @@ class Physics:
         other._name_robot(number)
         return other
 
-    def with_data(self, data: mujoco.MjData) -> Physics:
-        """The same robot of the same model in another state."""
-        other = copy.copy(self)
-        other.data = data
-        return other
-
     def _name_robot(self, number: int) -> None:
         world, model = self.world, self.model
         self.number, self.prefix = number, prefix_of(number)
-        base, arm = [self.name(n) for n in ("base_x", "base_y", "base_yaw")], [self.name(n) for n in self.arm.joints]
-        fingers = [self.name(n) for n in self.hand.finger_joints]
+        base = [self.name(n) for n in ("base_x", "base_y", "base_yaw")]
         self.base_qpos = [model.joint(n).qposadr[0] for n in base]
         self.base_dof = [model.joint(n).dofadr[0] for n in base]
         self.base_act = [model.actuator(n).id for n in base]
-        self.arm_qpos = np.array([model.joint(n).qposadr[0] for n in arm])
-        self.arm_dof = np.array([model.joint(n).dofadr[0] for n in arm])
-        self.arm_act = np.array([model.actuator(n).id for n in arm])
-        self.grip_act = model.actuator(self.name("grip")).id
-        self.finger_qpos = [model.joint(n).qposadr[0] for n in fingers]
-        self.finger_dof = [model.joint(n).dofadr[0] for n in fingers]
+        self.find_parts()
         self.pads = {s: model.geom(self.name(f"{s}_pad")).id for s in ("left", "right")}
         self.tool = model.body(self.name(self.arm.tool)).id
         self.own_geoms = np.flatnonzero(np.array(self._owners) == number)
@@ -255,27 +243,6 @@ class Physics:
             self.data.ctrl[actuator] = value
 
     # --- arm ------------------------------------------------------------------------------------
-    def arm_positions(self) -> np.ndarray:
-        """Return the joint positions of the arm [rad], shape (J,)."""
-        return self.data.qpos[self.arm_qpos].copy()
-
-    def arm_velocities(self) -> np.ndarray:
-        """Return the joint speeds of the arm [rad/s], shape (J,)."""
-        return self.data.qvel[self.arm_dof].copy()
-
-    def arm_efforts(self) -> np.ndarray:
-        """Return the joint torques of the arm [Nm], shape (J,)."""
-        return self.data.actuator_force[self.arm_act].copy()
-
-    def external_torques(self) -> np.ndarray:
-        """Return the external torques of the arm's joints, mean of a tick [Nm], shape (J,)."""
-        return self._external.of(self.arm_dof)
-
-    def servo_arm(self, positions: np.ndarray, velocities: np.ndarray | None = None) -> None:
-        """Set point of the position servos; velocities are fed forward so that tracking does not lag."""
-        wanted = positions if velocities is None else positions + DAMPING_RATIO * velocities
-        self.data.ctrl[self.arm_act] = wanted
-
     def set_arm(self, positions: Iterable[float]) -> None:
         """Set the arm to joint positions [rad], at rest."""
         values = np.array(list(positions), dtype=float)
@@ -287,28 +254,11 @@ class Physics:
         return pose_of_body(self.data, self.tool)
 
     # --- gripper --------------------------------------------------------------------------------
-    def opening(self) -> float:
-        """True distance between the pads [m]."""
-        return self.hand.opening_at(sum(float(self.data.qpos[i]) for i in self.finger_qpos))
-
-    def opening_speed(self) -> float:
-        """Return how fast the fingers open [m/s]."""
-        return (1 if self.hand.opens else -1) * sum(float(self.data.qvel[i]) for i in self.finger_dof)
-
-    def grip_force(self) -> float:
-        """Force with which the fingers are driven together [N]; negative when opening."""
-        return (-1 if self.hand.opens else 1) * float(self.data.actuator_force[self.grip_act])
-
     def set_opening(self, opening: float) -> None:
         """Set the opening between the fingers [m], at rest."""
         for index in self.finger_qpos:
             self.data.qpos[index] = self.hand.finger_at(opening)
         self.servo_gripper(opening, self.hand.force)
-
-    def servo_gripper(self, opening: float, force: float) -> None:
-        """Wanted opening [m] and force limit [N]."""
-        self.data.ctrl[self.grip_act] = self.hand.finger_at(opening)
-        self.model.actuator_forcerange[self.grip_act] = (-force, force)
 
     # --- objects --------------------------------------------------------------------------------
     def object_pose(self, name: str) -> tuple[np.ndarray, np.ndarray]:

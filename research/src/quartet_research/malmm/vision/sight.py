@@ -21,7 +21,6 @@ from quartet_research.malmm.vision.catalogue import colour_of
 from quartet_simulation.robot import panda
 from quartet_simulation.tabletop import WORKSPACE
 from quartet_simulation.tabletop.appearance import TABLE, kind_of
-from quartet_simulation.tabletop.kinematics import FOOT
 from quartet_simulation.tabletop.sensors import TableSensors
 from quartet_site import RobotFile
 from quartet_teams.malmm import StateObject
@@ -139,7 +138,7 @@ class Sight:
     def hand(self) -> Vector:
         """The point between the fingers by the measured joints [m]."""
         tool = self._sensors.tool()
-        return _vector(tool[:3, 3] + panda.TCP * tool[:3, 2] + (*FOOT[:2], 0.0))
+        return _vector(tool[:3, 3] + panda.TCP * tool[:3, 2] + (*self._sensors.foot[:2], 0.0))
 
     @property
     def hand_yaw(self) -> float:
@@ -358,8 +357,8 @@ class Sight:
         bottom = one.position[2] - one.size[2] / 2
         if one.kind in self._only_ones:
             return True
-        if bottom - FOOT[2] < STANDS_M:
-            return bottom - FOOT[2] > -SINKS_M
+        if bottom - self._sensors.foot[2] < STANDS_M:
+            return bottom - self._sensors.foot[2] > -SINKS_M
         if self._only_ones - {TABLE} - {other.kind for other in others}:
             # It may stand on what no camera has shown, such as a black grill.
             return True
@@ -374,17 +373,17 @@ class Sight:
 
     def _place(self, view: View, solid: PosedSolid) -> Vector:
         """Return the centre of a solid in the table's world [m]."""
-        centre = solid.centre + np.array([*FOOT[:2], 0.0])
+        centre = solid.centre + np.array([*self._sensors.foot[:2], 0.0])
         x, y, z = _vector(centre - self._front_error if view.camera == "front" else centre)
         # A camera that errs by millimetres would send the fingers into the table, whose height is known.
-        lowest = FOOT[2] + solid.height / 2
+        lowest = self._sensors.foot[2] + solid.height / 2
         return x, y, lowest if lowest - SINKS_M < z < lowest else z
 
     def _may_stand(self, view: View, solid: PosedSolid) -> bool:
         """Return whether a thing can be where it seems to be: on the table before the arm, and not the arm itself."""
         x, y, z = self._place(view, solid)
         (x0, x1), (y0, y1) = WORKSPACE
-        over = z - FOOT[2]
+        over = z - self._sensors.foot[2]
         hand = self.hand
         of_arm = math.dist((x, y), hand[:2]) < self._robot.gripper.hand_radius_m and z > hand[2] + BESIDE_M
         outside = max(x0 - x, x - x1, y0 - y, y - y1) > BESIDE_M
@@ -528,7 +527,7 @@ class Sight:
     def _gone(self, view: View, name: str) -> bool:
         """Return whether a picture shows that a thing is not where it was: the camera sees what is behind it."""
         known = self.things[name]
-        point = np.array(known.position) - (*FOOT[:2], 0.0)
+        point = np.array(known.position) - (*self._sensors.foot[:2], 0.0)
         (pixel,), (ahead,) = view.project(point[None])
         column, row = (round(float(value)) for value in pixel)
         height, width = view.shape
@@ -564,7 +563,7 @@ class Sight:
             for each, other in self.things.items()
             if each != name and other.position[2] < z and _within(x, y, other) and not self._hollow(other)
         ]
-        height = max(below, default=FOOT[2]) + one.size[2] / 2
+        height = max(below, default=self._sensors.foot[2]) + one.size[2] / 2
         self._put(name, replace(one, position=(x, y, min(height, z)), camera="hand"))
 
     def _hollow(self, one: Seen) -> bool:

@@ -2,16 +2,17 @@
 
 import functools
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from quartet_benchmarks.errors import MeasurementError
 from quartet_research.planners.arm_table.layout import Layout, Point
-from quartet_simulation.arm.kinematics import D1, MOUNT, inverse
+from quartet_simulation.arm.kinematics import A2, D1, MOUNT
 from quartet_simulation.arm.summit import ARM
 from quartet_simulation.arm.trajectory import time_path
-from quartet_simulation.robot import dimensions as dim
+from quartet_simulation.table_arms import HandPose
 
 HOVER = 0.20
 """Height of the finger tips over the table while the arm travels [m]."""
@@ -27,9 +28,11 @@ OPEN, CLOSED = 0.0, 0.056
 CLOSING_S = 0.5
 SAMPLE_S = 0.02
 LINE_POINTS = 6
-_WEIGHTS = np.array([4.0, 3.0, 3.0, 1.0, 1.0, 0.5])
+UR5 = replace(ARM, weights=(4.0, 3.0, 3.0, 1.0, 1.0, 0.5))
 """Joints near the foot swing more of the arm: solutions that move them less are nearer."""
 _TURNS = (0.0, math.pi / 2, math.pi, -math.pi / 2)
+
+Vector = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -40,40 +43,25 @@ class Motion:
     fingers: np.ndarray
 
 
-def _pose(tip: tuple[float, float, float], turn: float) -> np.ndarray:
-    """Flange in the arm's own frame, pointing down with the finger tips at `tip`."""
-    c, s = math.cos(turn), math.sin(turn)
-    pose = np.eye(4)
-    pose[:3, :3] = [[c, s, 0], [s, -c, 0], [0, 0, -1]]
-    pose[:3, 3] = (tip[0], tip[1], tip[2] + dim.FINGER_OFFSET)
-    return MOUNT @ pose
-
-
-def _solve(tip: tuple[float, float, float], turn: float, seed: np.ndarray) -> np.ndarray:
-    """Return the joints with the elbow up that are nearest to `seed`."""
-    found = [ARM.nearest_turns(q, seed) for q in inverse(_pose(tip, turn))]
+def _solve(tip: Vector, turns: Sequence[float], seed: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the turn of the fingers that is nearest to `seed`, and its joints; they point down at `tip`."""
+    found: list[tuple[float, np.ndarray]] = []
+    for turn in turns:
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = HandPose.down(tip, turn).rotation, (*tip[:2], tip[2] + UR5.tip_m)
+        found += [(turn, UR5.nearest_turns(joints, seed)) for joints in UR5.inverse(MOUNT @ pose, seed)]
     if not found:
         raise MeasurementError(
-            f"an arm does not reach {tip} [m] from its foot, with its fingers turned by {turn:g} rad"
+            f"an arm does not reach {tip} [m] from its foot, with its fingers turned by {turns[0]:g} rad"
         )
-    highest = max(_elbow_height(q) for q in found)
-    upright = [q for q in found if _elbow_height(q) > highest - ELBOW_SLACK]
-    return min(upright, key=lambda q: _distance(q, seed))
-
-
-def _nearest(tip: tuple[float, float, float], yaw: float, seed: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the turn of the fingers along the sides of a box that is nearest to `seed`, and its joints."""
-    options = [(yaw + turn, _solve(tip, yaw + turn, seed)) for turn in _TURNS]
-    return min(options, key=lambda option: _distance(option[1], seed))
-
-
-def _distance(joints: np.ndarray, other: np.ndarray) -> float:
-    return float((_WEIGHTS * np.abs(joints - other)).sum())
+    highest = max(_elbow_height(joints) for _, joints in found)
+    upright = [option for option in found if _elbow_height(option[1]) > highest - ELBOW_SLACK]
+    return min(upright, key=lambda option: UR5.cost(option[1], seed))
 
 
 def _elbow_height(joints: np.ndarray) -> float:
     """Return the height of the elbow over the foot [m]."""
-    return D1 - dim.UR5_A2 * math.sin(float(joints[1]))
+    return D1 + A2 * math.sin(float(joints[1]))
 
 
 @functools.cache
@@ -83,7 +71,7 @@ def home(facing: float) -> tuple[float, ...]:
     Args:
         facing: y direction in which its table lies, 1 or -1.
     """
-    return tuple(_solve((0.0, facing * HOME_FORWARD, HOME_HEIGHT), 0.0, np.zeros(6)))
+    return tuple(_solve((0.0, facing * HOME_FORWARD, HOME_HEIGHT), (0.0,), np.zeros(6))[1])
 
 
 def facing_of(layout: Layout, arm: str) -> float:
@@ -91,14 +79,11 @@ def facing_of(layout: Layout, arm: str) -> float:
     return 1.0 if layout.arms[arm][1] == 0 else -1.0
 
 
-def _line(
-    start: tuple[float, float, float], end: tuple[float, float, float], turn: float, seed: np.ndarray
-) -> np.ndarray:
-    """Return joints (LINE_POINTS, 6) along a straight line of the finger tips."""
+def _line(point: Point, heights: tuple[float, float], turn: float, seed: np.ndarray) -> np.ndarray:
+    """Return joints (LINE_POINTS, 6) along a vertical line of the finger tips."""
     path = [seed]
-    for share in np.linspace(0, 1, LINE_POINTS)[1:]:
-        x, y, z = (a + share * (b - a) for a, b in zip(start, end, strict=True))
-        path.append(_solve((x, y, z), turn, path[-1]))
+    for height in np.linspace(*heights, LINE_POINTS)[1:]:
+        path.append(_solve((*point, float(height)), (turn,), path[-1])[1])
     return np.array(path)
 
 
@@ -119,11 +104,11 @@ def plan_motion(layout: Layout, arm: str, source: Point, yaw: float, target: Poi
     """
     foot = layout.arms[arm]
     start = np.array(home(facing_of(layout, arm)))
-    (sx, sy), (tx, ty) = (source[0] - foot[0], source[1] - foot[1]), (target[0] - foot[0], target[1] - foot[1])
-    turn, above = _nearest((sx, sy, HOVER), yaw, start)
-    down = _line((sx, sy, HOVER), (sx, sy, GRASP), turn, above)
-    turn, over = _nearest((tx, ty, HOVER), 0.0, above)
-    lower = _line((tx, ty, HOVER), (tx, ty, release), turn, over)
+    here, there = (source[0] - foot[0], source[1] - foot[1]), (target[0] - foot[0], target[1] - foot[1])
+    turn, above = _solve((*here, HOVER), [yaw + turn for turn in _TURNS], start)
+    down = _line(here, (HOVER, GRASP), turn, above)
+    turn, over = _solve((*there, HOVER), _TURNS, above)
+    lower = _line(there, (HOVER, release), turn, over)
     pieces: list[tuple[np.ndarray, float, float]] = [
         (np.array([start, above]), OPEN, OPEN),
         (down, OPEN, OPEN),
@@ -142,7 +127,7 @@ def plan_motion(layout: Layout, arm: str, source: Point, yaw: float, target: Poi
             count = round(CLOSING_S / SAMPLE_S)
             joints.append(np.repeat(path, count, axis=0))
         else:
-            trajectory = time_path(ARM, path, scale=0.7)
+            trajectory = time_path(UR5, path, scale=0.7)
             times = np.arange(0, trajectory.duration + SAMPLE_S, SAMPLE_S)
             count = len(times)
             joints.append(np.array([trajectory.at(float(t))[0] for t in times]))

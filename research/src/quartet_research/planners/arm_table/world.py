@@ -16,13 +16,13 @@ from quartet_research.planners.arm_table.model import (
     BOX_HALF,
     COLOURS,
     MARGIN,
-    compile_table,
-    joints_of,
+    Pose,
+    lay_table,
     touching_arms,
 )
-from quartet_research.planners.arm_table.motion import GRASP, RELEASE, SAMPLE_S, Motion, facing_of, home, plan_motion
+from quartet_research.planners.arm_table.motion import GRASP, RELEASE, SAMPLE_S, Motion, plan_motion
 from quartet_research.planners.grid_worlds import WAIT, SizeError, StateError, Step, World, limits_of
-from quartet_simulation.solver import TIMESTEP
+from quartet_simulation.table_arms import Scene
 
 BOXES = {3: 4, 6: 5}
 """Boxes, one of a colour each, by number of arms."""
@@ -35,9 +35,6 @@ _ARMS_LINE = re.compile(r"The table has (\d+) arms")
 _BOWL_LINE = re.compile(r"^bowl_(\w+): (spot\d+)", re.MULTILINE)
 _BOX_LINE = re.compile(r"^box_(\w+): .*\((-?[\d.]+), (-?[\d.]+), (-?[\d.]+)\)", re.MULTILINE)
 _MOVE = re.compile(r"move\(box_(\w+), (?:(spot\d+)|bowl_\w+)\)")
-
-Pose = tuple[float, ...]
-"""Position (x, y, z) [m] and quaternion (w, x, y, z)."""
 
 
 class ArmTable(World):
@@ -167,9 +164,9 @@ class ArmTable(World):
         return tuple((colour, self.layout.spots[spot]) for colour, spot in self.bowls.items())
 
     def _apply(self, plan: Mapping[str, str]) -> Step:
-        run = _Run(len(self.robots), self._bowl_points(), self.boxes)
-        touched = run.play(motions_of(self.layout, self.boxes, self.bowls, plan))
-        self.boxes = run.boxes()
+        scene = self._lay()
+        touched = _play(scene, motions_of(self.layout, self.boxes, self.bowls, plan))
+        self.boxes = {colour: tuple(scene.data.joint(f"box_{colour}").qpos.tolist()) for colour in self.boxes}
         if touched is not None:
             return Step(collision=f"{touched[0]} and {touched[1]} touched each other")
         missed: list[str] = []
@@ -237,10 +234,10 @@ class ArmTable(World):
 
     def picture(self, width: int = 960, height: int = 720) -> np.ndarray:
         """Return a picture of the table (height, width, 3), uint8 RGB, with all arms at home."""
-        run = _Run(len(self.robots), self._bowl_points(), self.boxes)
-        with mujoco.Renderer(run.model, height, width) as renderer:
-            renderer.update_scene(run.data, "overview")
-            return renderer.render()
+        return self._lay().picture("overview", width, height)
+
+    def _lay(self) -> Scene:
+        return lay_table(len(self.robots), self._bowl_points(), self.boxes)
 
 
 def upright(point: Point, yaw: float) -> Pose:
@@ -301,50 +298,25 @@ def _conflict(
     """Return the first two arms that come nearer than MARGIN and when [s], None when none do."""
     layout, spots = Layout.of(arms), {point: name for name, point in Layout.of(arms).spots.items()}
     motions = motions_of(layout, dict(boxes), {colour: spots[point] for colour, point in bowls}, dict(plan))
-    run = _Run(arms, bowls, dict(boxes), margin=MARGIN)
+    scene = lay_table(arms, bowls, dict(boxes), MARGIN)
     for i in range(0, max(len(motion.joints) for motion in motions.values()), CHECK_EVERY):
         for arm, motion in motions.items():
-            run.data.qpos[run.joints[arm][0]] = motion.joints[min(i, len(motion.joints) - 1)]
-        mujoco.mj_fwdPosition(run.model, run.data)
-        if (pair := touching_arms(run.model, run.data)) is not None:
+            scene.data.qpos[scene.qpos[scene.arms[arm].columns]] = motion.joints[min(i, len(motion.joints) - 1)]
+        mujoco.mj_fwdPosition(scene.model, scene.data)
+        if (pair := touching_arms(scene)) is not None:
             return (*pair, i * SAMPLE_S)
     return None
 
 
-class _Run:
-    """The model with all arms at home and the boxes where they are."""
-
-    def __init__(
-        self, arms: int, bowls: tuple[tuple[str, Point], ...], boxes: Mapping[str, Pose], margin: float = 0.0
-    ) -> None:
-        self.model = compile_table(arms, bowls, margin)
-        self.data = mujoco.MjData(self.model)
-        layout = Layout.of(arms)
-        self.joints = {arm: joints_of(self.model, arm) for arm in layout.arms}
-        self._colours = tuple(boxes)
-        for arm, (positions, actuators, _) in self.joints.items():
-            self.data.qpos[positions] = self.data.ctrl[actuators] = home(facing_of(layout, arm))
-        for colour, pose in boxes.items():
-            self.data.qpos[self._adr(colour) : self._adr(colour) + 7] = pose
-        mujoco.mj_forward(self.model, self.data)
-
-    def _adr(self, colour: str) -> int:
-        return int(self.model.joint(f"box_{colour}").qposadr[0])
-
-    def play(self, motions: Mapping[str, Motion]) -> tuple[str, str] | None:
-        """Run all motions at once by physics until the boxes are at rest. Returns two arms that touched, or None."""
-        length = max((len(motion.joints) for motion in motions.values()), default=0)
-        for i in range(length + round(SETTLE_S / SAMPLE_S)):
-            for arm, motion in motions.items():
-                _, actuators, grip = self.joints[arm]
-                at = min(i, len(motion.joints) - 1)
-                self.data.ctrl[actuators], self.data.ctrl[grip] = motion.joints[at], motion.fingers[at]
-            mujoco.mj_step(self.model, self.data, round(SAMPLE_S / TIMESTEP))
-            if (pair := touching_arms(self.model, self.data)) is not None:
-                return pair
-        return None
-
-    def boxes(self) -> dict[str, Pose]:
-        """Return the poses of the boxes."""
-        found = {colour: self.data.qpos[self._adr(colour) : self._adr(colour) + 7] for colour in self._colours}
-        return {colour: tuple(float(value) for value in pose) for colour, pose in found.items()}
+def _play(scene: Scene, motions: Mapping[str, Motion]) -> tuple[str, str] | None:
+    """Run all motions at once by physics until the boxes are at rest. Returns two arms that touched, or None."""
+    length = max((len(motion.joints) for motion in motions.values()), default=0)
+    for i in range(length + round(SETTLE_S / SAMPLE_S)):
+        for name, motion in motions.items():
+            arm, at = scene.arms[name], min(i, len(motion.joints) - 1)
+            scene.data.ctrl[scene.servos[arm.columns]] = motion.joints[at]
+            scene.data.ctrl[arm.grip] = motion.fingers[at]
+        scene.step(SAMPLE_S)
+        if (pair := touching_arms(scene)) is not None:
+            return pair
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, TypeVar
 
 import mujoco
 import numpy as np
@@ -82,11 +82,7 @@ class CameraMounts:
         mujoco.mj_camlight(self._model, self._data)
 
 
-class _Body(ArmBody, Protocol):
-    def with_data(self, data: mujoco.MjData) -> Self: ...
-
-
-B = TypeVar("B", bound=_Body)
+B = TypeVar("B", bound=ArmBody)
 
 
 class BodyState(Generic[B]):

@@ -12,7 +12,7 @@ import numpy as np
 from quartet_simulation.arm.body import ArmBody
 from quartet_simulation.errors import UnknownNameError
 from quartet_simulation.mobile.build import OPTICAL
-from quartet_simulation.physics import Physics
+from quartet_simulation.physics import Physics, pose_of_body
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.sensors.calibration import Calibration, measured_joints
 from quartet_simulation.sensors.localisation import Localisation
@@ -142,11 +142,7 @@ def _planar(parent: str, child: str, pose: tuple[float, float, float]) -> Transf
 
 
 def _body_pose(physics: ArmBody, body: str) -> np.ndarray:
-    index = physics.model.body(physics.name(body)).id
-    pose = np.eye(4)
-    pose[:3, :3] = physics.data.xmat[index].reshape(3, 3)
-    pose[:3, 3] = physics.data.xpos[index]
-    return pose
+    return pose_of_body(physics.data, physics.model.body(physics.name(body)).id)
 
 
 def _between(physics: ArmBody, parent: str, child: str) -> Transform:

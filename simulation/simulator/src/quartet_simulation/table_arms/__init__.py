@@ -29,10 +29,10 @@ they do not follow one hand rigidly. Equal seeds give equal plans: a search is l
 not by time.
 """
 
-from quartet_simulation.table_arms.build import ArmAt, TableTop, build_table
+from quartet_simulation.table_arms.build import TableTop, add_arms, build_table
 from quartet_simulation.table_arms.execute import Execution, execute
 from quartet_simulation.table_arms.goals import Goal, GoalCheck, Goals, check_goals
-from quartet_simulation.table_arms.kinds import KINDS
+from quartet_simulation.table_arms.kinds import KINDS, ArmAt
 from quartet_simulation.table_arms.plan import MotionPlan, PlanFailure, plan_motion
 from quartet_simulation.table_arms.poses import HandPose
 from quartet_simulation.table_arms.scene import Scene, State
@@ -56,6 +56,7 @@ __all__ = [
     "State",
     "TableTop",
     "Thing",
+    "add_arms",
     "broom",
     "build_table",
     "check_goals",

@@ -6,14 +6,13 @@ import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import mujoco
 
 from quartet_simulation.errors import TableError, UnknownNameError
 from quartet_simulation.robot import MOST_ROBOTS
 from quartet_simulation.solver import new_scene
-from quartet_simulation.table_arms.kinds import KINDS, Hand, add_cup, add_tool
+from quartet_simulation.table_arms.kinds import FOOT, KINDS, ArmAt, Hand, add_cup, add_tool
 from quartet_simulation.table_arms.poses import Vector
 from quartet_simulation.table_arms.scene import RAIL, Scene
 from quartet_simulation.table_arms.things import BoltedTool, Builder, Rope, Thing
@@ -22,22 +21,6 @@ HANDS = ("fingers", "suction")
 RAIL_GAIN, RAIL_FORCE = 40_000.0, 1500.0
 """Of the rails' servos [N/m, N]."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
-
-
-@dataclass(frozen=True)
-class ArmAt:
-    """An arm at the table."""
-
-    name: str
-    kind: str
-    """One of KINDS."""
-    foot: Vector
-    """Where its foot stands when its rail is at 0 [m]."""
-    yaw: float = 0.0
-    """Direction that it faces [rad]."""
-    rail: tuple[float, float] | None = None
-    """How far the foot slides along the world's x axis [m]; None: it stands still."""
-    hand: Literal["fingers", "suction"] | BoltedTool = "fingers"
 
 
 @dataclass(frozen=True)
@@ -85,16 +68,21 @@ def build_table(
                 thing(spec)
     except ValueError as error:
         raise TableError(f"the things cannot be put on the table: {error}") from error
-    everything = 1 | sum(2 << number for number in range(len(arms)))
-    for geom in spec.geoms:
-        if geom.contype or geom.conaffinity:
-            geom.contype, geom.conaffinity = 1, everything
-    hands = {arm.name: _add_arm(spec, arm, 2 << number, everything, margin) for number, arm in enumerate(arms)}
+    hands = add_arms(spec, arms, margin)
     try:
         model = spec.compile()
     except ValueError as error:
         raise TableError(f"the table cannot be built: {error}") from error
-    return Scene(model, {arm.name: (KINDS[arm.kind], hands[arm.name], arm.rail) for arm in arms})
+    return Scene(model, hands)
+
+
+def add_arms(spec: mujoco.MjSpec, arms: Sequence[ArmAt], margin: float = 0.0) -> list[tuple[ArmAt, Hand]]:
+    """Add arms that touch each other and everything solid in a specification; return them with their hands."""
+    everything = 1 | sum(2 << number for number in range(len(arms)))
+    for geom in spec.geoms:
+        if geom.contype or geom.conaffinity:
+            geom.contype, geom.conaffinity = 1, everything
+    return [(arm, _add_arm(spec, arm, 2 << number, everything, margin)) for number, arm in enumerate(arms)]
 
 
 def _check(arms: Sequence[ArmAt]) -> None:
@@ -125,10 +113,10 @@ def _check_things(things: Sequence[Thing | Rope], taken: Collection[str]) -> Non
 
 
 def _add_arm(spec: mujoco.MjSpec, arm: ArmAt, bit: int, everything: int, margin: float) -> Hand:
-    """Attach an arm under its name as prefix; return its hand."""
-    kind, one = KINDS[arm.kind], mujoco.MjSpec()
+    """Add an arm; return its hand."""
+    kind, one = KINDS[arm.kind], mujoco.MjSpec() if arm.prefix else spec
     one.compiler.degree = False
-    foot = one.worldbody.add_body(name="foot")
+    foot = one.worldbody.add_body(name=FOOT, pos=arm.foot)
     if arm.rail is not None:
         foot.add_joint(
             name=RAIL, type=mujoco.mjtJoint.mjJNT_SLIDE, axis=(1, 0, 0), limited=True, range=arm.rail, armature=5
@@ -136,17 +124,18 @@ def _add_arm(spec: mujoco.MjSpec, arm: ArmAt, bit: int, everything: int, margin:
         rail = one.add_actuator(name=RAIL, target=RAIL, trntype=mujoco.mjtTrn.mjTRN_JOINT)
         rail.set_to_position(kp=RAIL_GAIN, kv=RAIL_GAIN / 10)
         rail.forcelimited, rail.forcerange = True, [-RAIL_FORCE, RAIL_FORCE]
-    flange = kind.add(one, foot, (0.0, 0.0, 0.0), arm.yaw + kind.turn)
+    flange = kind.add(one, foot, (0.0, 0.0, 0.0), arm.yaw)
     if isinstance(arm.hand, BoltedTool):
         hand = add_tool(flange, arm.hand)
     else:
         hand = kind.add_fingers(one, flange) if arm.hand == "fingers" else add_cup(one, flange)
     flange.add_site(name="tip", pos=hand.tip, size=[0.004, 0, 0], group=5)
-    for geom in one.geoms:
+    for geom in foot.find_all("geom"):
         geom.margin += margin / 2  # those of both geoms add up
         if geom.contype or geom.conaffinity:
             geom.contype, geom.conaffinity = bit, everything & ~bit
-    spec.attach(one, prefix=f"{arm.name}/", frame=spec.worldbody.add_frame(pos=arm.foot))
+    if arm.prefix:
+        spec.attach(one, prefix=arm.prefix, frame=spec.worldbody.add_frame())
     return hand
 
 

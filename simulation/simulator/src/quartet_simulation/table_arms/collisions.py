@@ -119,12 +119,8 @@ class Collisions:
 
     def _named(self, name: str) -> list[int]:
         """Return the geoms of a hand, or of a body and those that hang on it."""
-        if name in self._scene.arms:
-            return [int(geom) for body in self._scene.arms[name].hand_bodies for geom in self._geoms_of[body]]
-        family = {self._scene.body(name)}
-        for body in range(self._model.nbody):
-            if int(self._model.body_parentid[body]) in family:
-                family.add(body)
+        scene = self._scene
+        family = scene.arms[name].hand_bodies if name in scene.arms else scene.family(scene.body(name))
         return [int(geom) for body in family for geom in self._geoms_of[body]]
 
     def _pushes(self, name: str, other: str) -> bool:

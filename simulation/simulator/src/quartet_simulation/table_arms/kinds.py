@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import mujoco
 
@@ -16,7 +16,7 @@ from quartet_simulation.robot.parts import DARK, GREY, GROUP
 from quartet_simulation.table_arms.poses import Vector
 from quartet_simulation.table_arms.things import BoltedTool, add_shapes
 
-GRIP, CUP = "grip", "cup"
+FOOT, GRIP, CUP = "foot", "grip", "cup"
 CUP_LENGTH, CUP_RADIUS = 0.08, 0.02
 SUCTION_N = 25.0
 """Greatest pull of the cup [N]."""
@@ -24,6 +24,28 @@ PULLS_FROM_M = 0.003
 """Distance from which the cup pulls, which stands for the give of a real one [m]."""
 GRIP_N = 40.0
 """Greatest force with which the UR5's gripper closes [N]."""
+
+
+@dataclass(frozen=True)
+class ArmAt:
+    """An arm at the table."""
+
+    name: str
+    """Its parts are named `name/part` in the model; those of an arm without a name have plain names."""
+    kind: str
+    """One of KINDS."""
+    foot: Vector
+    """Where its foot stands when its rail is at 0 [m]."""
+    yaw: float = 0.0
+    """Direction that it faces [rad]."""
+    rail: tuple[float, float] | None = None
+    """How far the foot slides along the world's x axis [m]; None: it stands still."""
+    hand: Literal["fingers", "suction"] | BoltedTool = "fingers"
+
+    @property
+    def prefix(self) -> str:
+        """Beginning of its parts' names."""
+        return f"{self.name}/" if self.name else ""
 
 
 @dataclass(frozen=True)
@@ -37,8 +59,6 @@ class Hand:
     open: float = 0.0
     closed: float = 0.0
     """Set points of the actuator: of each finger [m], or the share of the greatest pull."""
-    pad_half: float = 0.0
-    """Half of the length of the pads, which end at the tip [m]."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +76,6 @@ class Kind:
     """Greatest distance from each joint's axis to what it moves, hand included [m]."""
     home: tuple[float, ...]
     """The hand points down in front of the foot."""
-    turn: float
-    """Yaw at which the arm is added, so that it faces along x of its foot [rad]."""
     flange: str
     """Body to which hands are bolted."""
     add: Callable[[mujoco.MjSpec, Any, Vector, float], Any]
@@ -105,12 +123,12 @@ def _ur5_fingers(spec: mujoco.MjSpec, flange: Any) -> Hand:
     ur5.add_gripper(spec, flange)
     spec.actuator(GRIP).forcerange = [-GRIP_N, GRIP_N]
     tip = (0.0, 0.0, dimensions.FINGER_OFFSET)
-    return Hand(tip, ("left_pad", "right_pad"), 0.0, dimensions.STROKE / 2, pad_half=0.025)
+    return Hand(tip, ("left_pad", "right_pad"), 0.0, dimensions.STROKE / 2)
 
 
 def _panda_fingers(spec: mujoco.MjSpec, flange: Any) -> Hand:
     panda.add_hand(spec, flange)
-    return Hand((0.0, 0.0, panda.TCP + panda.TIP), panda.PADS, panda.FINGER_TRAVEL, 0.0, pad_half=0.0115)
+    return Hand((0.0, 0.0, panda.TCP + panda.TIP), panda.PADS, panda.FINGER_TRAVEL, 0.0)
 
 
 KINDS = {
@@ -122,7 +140,6 @@ KINDS = {
         acceleration=UR5.acceleration,
         sweep=(1.2, 1.2, 0.8, 0.4, 0.3, 0.15),
         home=(0.0, -1.8, 1.9, -1.67, -math.pi / 2, 0.0),
-        turn=0.0,
         flange=UR5.tool,
         add=ur5.add_arm,
         add_fingers=_ur5_fingers,
@@ -135,7 +152,6 @@ KINDS = {
         acceleration=PANDA.acceleration,
         sweep=(1.0, 1.0, 0.7, 0.7, 0.35, 0.3, 0.15),
         home=(0.0, -math.pi / 4, 0.0, -3 * math.pi / 4, 0.0, math.pi / 2, math.pi / 4),
-        turn=0.0,
         flange=PANDA.tool,
         add=panda.add_arm,
         add_fingers=_panda_fingers,
@@ -148,7 +164,6 @@ KINDS = {
         acceleration=(6.0,) * 7,
         sweep=(1.0, 1.0, 0.7, 0.6, 0.3, 0.25, 0.1),
         home=(0.5, 0.0, 0.0, 1.8, 0.0, -2.3, 0.0),
-        turn=0.0,
         flange=humanoid_arm.FLANGE,
         add=humanoid_arm.add_arm,
         add_fingers=_ur5_fingers,

@@ -43,3 +43,9 @@ class HandPose:
         matrix = np.zeros(9)
         mujoco.mju_quat2Mat(matrix, unit / np.linalg.norm(unit))
         return matrix.reshape(3, 3)
+
+
+def vector(values: np.ndarray) -> Vector:
+    """Return three coordinates as a tuple."""
+    x, y, z = (float(value) for value in values)
+    return x, y, z

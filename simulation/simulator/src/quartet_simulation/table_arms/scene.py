@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -10,8 +10,8 @@ import numpy as np
 
 from quartet_simulation.errors import TableError, UnknownNameError
 from quartet_simulation.solver import TIMESTEP
-from quartet_simulation.table_arms.kinds import GRIP, Hand, Kind
-from quartet_simulation.table_arms.poses import HandPose, Vector
+from quartet_simulation.table_arms.kinds import FOOT, GRIP, KINDS, ArmAt, Hand, Kind
+from quartet_simulation.table_arms.poses import HandPose, Vector, vector
 
 RAIL = "rail"
 RAIL_SPEED, RAIL_ACCELERATION, RAIL_SWEEP = 1.0, 2.0, 1.0
@@ -59,16 +59,14 @@ class Arm:
 class Scene:
     """Arms, table and things. `joints` are those of all arms [rad, rails m], shape (J,)."""
 
-    def __init__(
-        self, model: mujoco.MjModel, arms: Mapping[str, tuple[Kind, Hand, tuple[float, float] | None]]
-    ) -> None:
+    def __init__(self, model: mujoco.MjModel, arms: Sequence[tuple[ArmAt, Hand]]) -> None:
         self.model = model
         self.data = mujoco.MjData(model)
         self.arms: dict[str, Arm] = {}
         first = 0
-        for name, (kind, hand, rail) in arms.items():
-            self.arms[name] = self._find(name, kind, hand, rail, first)
-            first = self.arms[name].columns.stop
+        for arm, hand in arms:
+            self.arms[arm.name] = self._find(arm, hand, first)
+            first = self.arms[arm.name].columns.stop
         found = list(self.arms.values())
         self.joint_names = tuple(joint for arm in found for joint in arm.joints)
         self.qpos = np.array([model.joint(joint).qposadr[0] for joint in self.joint_names])
@@ -91,31 +89,32 @@ class Scene:
         self._arm_of_body = {body: arm.name for arm in found for body in arm.bodies}
         mujoco.mj_forward(model, self.data)
 
-    def _find(self, name: str, kind: Kind, hand: Hand, rail: tuple[float, float] | None, first: int) -> Arm:
-        model, prefix = self.model, f"{name}/"
-        bodies = frozenset(body for body in range(model.nbody) if model.body(body).name.startswith(prefix))
-        flange = int(model.body(prefix + kind.flange).id)
-        hand_bodies = {flange}
-        for body in sorted(bodies):
-            if int(model.body_parentid[body]) in hand_bodies:
-                hand_bodies.add(body)
-        rails = (RAIL,) if rail else ()
-        low, high = rail or (0.0, 0.0)
-        joints = tuple(prefix + joint for joint in (*rails, *kind.joints))
+    def _find(self, arm: ArmAt, hand: Hand, first: int) -> Arm:
+        model, prefix, kind = self.model, arm.prefix, KINDS[arm.kind]
+        rails = ((RAIL, *arm.rail),) if arm.rail else ()
+        joints = tuple(prefix + joint for joint in (*(rail[0] for rail in rails), *kind.joints))
         return Arm(
-            name=name,
+            name=arm.name,
             kind=kind,
             hand=hand,
             joints=joints,
             columns=slice(first, first + len(joints)),
-            lower=np.array([*([low] if rail else []), *kind.lower]),
-            upper=np.array([*([high] if rail else []), *kind.upper]),
+            lower=np.array([*(rail[1] for rail in rails), *kind.lower]),
+            upper=np.array([*(rail[2] for rail in rails), *kind.upper]),
             tip=int(model.site(prefix + "tip").id),
             grip=int(model.actuator(prefix + GRIP).id) if hand.touching else None,
             touching=tuple(int(model.geom(prefix + geom).id) for geom in hand.touching),
-            bodies=bodies,
-            hand_bodies=frozenset(hand_bodies),
+            bodies=self.family(model.body(prefix + FOOT).id),
+            hand_bodies=self.family(model.body(prefix + kind.flange).id),
         )
+
+    def family(self, body: int) -> frozenset[int]:
+        """Return a body and those that hang on it."""
+        found = {body}
+        for other in range(body + 1, self.model.nbody):
+            if int(self.model.body_parentid[other]) in found:
+                found.add(other)
+        return frozenset(found)
 
     def _per_joint(self, what: str, of_rail: float) -> np.ndarray:
         values: list[float] = []
@@ -148,21 +147,17 @@ class Scene:
         """Joint positions of all arms [rad, m], shape (J,)."""
         return self.data.qpos[self.qpos].copy()
 
-    def joints_of(self, arm: str) -> np.ndarray:
-        """Return the joint positions of one arm."""
-        return self.joints[self.arm(arm).columns]
-
     def hand_pose(self, arm: str) -> HandPose:
         """Return the pose of an arm's tip."""
         site = self.data.site(self.arm(arm).tip)
         quaternion = np.zeros(4)
         mujoco.mju_mat2Quat(quaternion, site.xmat)
         w, x, y, z = (float(value) for value in quaternion)
-        return HandPose(_vector(site.xpos), (w, x, y, z))
+        return HandPose(vector(site.xpos), (w, x, y, z))
 
     def position(self, body: str) -> Vector:
         """Return the position of a body [m]."""
-        return _vector(self.data.xpos[self.body(body)])
+        return vector(self.data.xpos[self.body(body)])
 
     def rotation(self, body: str) -> np.ndarray:
         """Return the rotation matrix of a body, (3, 3)."""
@@ -264,13 +259,13 @@ class Scene:
         """Return the body to which a body is fixed; 0 when it does not move."""
         return int(self.model.body_weldid[body])
 
-    def arm_contacts(self) -> Pairs:
-        """Return the pairs of bodies of different arms that touch now."""
+    def arm_contacts(self, within: float = 0.0) -> Pairs:
+        """Return the pairs of bodies of different arms in contact at a distance of at most `within` [m]."""
         found: dict[tuple[str, str], None] = {}
         for contact in self.data.contact:
             one, other = sorted(int(self.model.geom_bodyid[geom]) for geom in contact.geom)
             arms = self._arm_of_body.get(one), self._arm_of_body.get(other)
-            if None not in arms and arms[0] != arms[1] and contact.dist <= 0:
+            if None not in arms and arms[0] != arms[1] and contact.dist <= within:
                 found[self.model.body(one).name, self.model.body(other).name] = None
         return list(found)
 
@@ -279,8 +274,3 @@ class Scene:
         with mujoco.Renderer(self.model, height, width) as renderer:
             renderer.update_scene(self.data, camera)
             return renderer.render()
-
-
-def _vector(values: np.ndarray) -> Vector:
-    x, y, z = (float(value) for value in values)
-    return x, y, z

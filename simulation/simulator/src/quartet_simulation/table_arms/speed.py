@@ -18,9 +18,10 @@ from collections.abc import Iterator, Sequence
 import mujoco
 import numpy as np
 
-from quartet_simulation.table_arms.build import ArmAt, build_table
+from quartet_simulation.table_arms.build import build_table
 from quartet_simulation.table_arms.collisions import Collisions
 from quartet_simulation.table_arms.goals import check_goals
+from quartet_simulation.table_arms.kinds import ArmAt
 from quartet_simulation.table_arms.plan import MotionPlan, plan_motion
 from quartet_simulation.table_arms.poses import HandPose
 from quartet_simulation.table_arms.scene import Scene

@@ -10,6 +10,7 @@ from typing import Any
 import mujoco
 
 from quartet_simulation.errors import UnknownNameError
+from quartet_simulation.names import OBJECT_GROUP
 from quartet_simulation.robot.parts import quaternion
 from quartet_simulation.table_arms.poses import Quaternion, Vector
 
@@ -64,7 +65,8 @@ class Thing:
         body = spec.worldbody.add_body(name=self.name, pos=self.position, quat=quaternion((0, 0, 1), self.yaw))
         if self.mass is not None:
             body.add_freejoint(name=self.name)
-        add_shapes(body, self.name, self.shapes, self.mass or 0.0, self.friction)
+        group = 0 if self.mass is None else OBJECT_GROUP
+        add_shapes(body, self.name, self.shapes, self.mass or 0.0, self.friction, group)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,12 @@
 """What the table's things look like, as a site file tells it: colours, shapes and sizes, no place and no number."""
 
-import math
 import re
 
-from quartet_simulation.tabletop.things import COLOURS, TABLE_Z, Shape, Thing
+import mujoco
+import numpy as np
+
+from quartet_simulation.table_arms import Shape
+from quartet_simulation.tabletop.things import COLOURS, TABLE_Z, Thing
 from quartet_site.site import Appearance, Part
 
 TABLE = "table top"
@@ -58,15 +61,17 @@ def appearance_of(thing: Thing) -> Appearance:
 
 def _part(shape: Shape, height: float) -> Part:
     radius, half = shape.size
-    bottom = shape.pos[2] - half + height / 2
+    bottom = shape.position[2] - half + height / 2
     return Part(
-        shape="cylinder", size_m=(2 * radius, 2 * radius, 2 * half), offset_m=(shape.pos[0], shape.pos[1], bottom)
+        shape="cylinder",
+        size_m=(2 * radius, 2 * radius, 2 * half),
+        offset_m=(shape.position[0], shape.position[1], bottom),
     )
 
 
 def _bar(shape: Shape) -> Part:
     """Return a bar of a frame, which lies along one of its sides."""
-    c, s = abs(math.cos(shape.yaw)), abs(math.sin(shape.yaw))
-    x, y, z = (2 * half for half in shape.size)
-    size = (c * x + s * y, s * x + c * y, z)
-    return Part(shape="box", size_m=size, offset_m=(shape.pos[0], shape.pos[1], 0.0))
+    matrix = np.zeros(9)
+    mujoco.mju_quat2Mat(matrix, shape.quaternion)
+    x, y, z = (2 * np.abs(matrix.reshape(3, 3)) @ shape.size).tolist()
+    return Part(shape="box", size_m=(x, y, z), offset_m=(shape.position[0], shape.position[1], 0.0))

@@ -9,25 +9,27 @@ import math
 import numpy as np
 
 from quartet_simulation.robot import panda
+from quartet_simulation.table_arms.poses import Vector
 from quartet_simulation.tabletop.errors import UnreachableError
 
 FOOT = (-0.30, 0.0, 0.752)
-"""Foot of the arm (x, y, z) [m]: on the table, behind the workspace."""
+"""Where the foot of the arm stands by default (x, y, z) [m]: on the table, behind the workspace."""
 _UPPER_ARM, _UPPER_LEAN = math.hypot(panda.D3, panda.A4), math.atan2(panda.A4, panda.D3)
 _FOREARM, _FOREARM_LEAN = math.hypot(panda.D5, panda.A4), math.atan2(panda.A4, panda.D5)
 
 
-def top_down(position: tuple[float, float, float], yaw: float) -> np.ndarray:
+def top_down(position: Vector, yaw: float, foot: Vector = FOOT) -> np.ndarray:
     """Return the seven joints [rad] that hold the point between the fingers at `position`, pointing down.
 
     Args:
         position: (x, y, z) of the point between the fingers in the world [m].
         yaw: turn of the line on which the fingers close, from the x axis, about z upwards [rad].
+        foot: of the arm [m].
 
     Raises:
         UnreachableError: The position is too far or too near, or a joint would pass its limit.
     """
-    x, y, z = (value - base for value, base in zip(position, FOOT, strict=True))
+    x, y, z = (value - base for value, base in zip(position, foot, strict=True))
     forward, up = math.hypot(x, y) - panda.A7, z + panda.FLANGE + panda.TCP - panda.D1
     distance = math.hypot(forward, up)
     told = ", ".join(f"{value:.3f}" for value in position)
@@ -45,12 +47,3 @@ def top_down(position: tuple[float, float, float], yaw: float) -> np.ndarray:
                 f"{name} would turn to {value:.2f} rad at [{told}] with yaw {yaw:.2f}; it turns from {low} to {high}"
             )
     return joints
-
-
-def reachable(position: tuple[float, float, float]) -> bool:
-    """Return whether the hand reaches a position with its fingers in the middle of their turn."""
-    try:
-        top_down(position, math.atan2(position[1] - FOOT[1], position[0] - FOOT[0]) - math.pi / 4)
-    except UnreachableError:
-        return False
-    return True

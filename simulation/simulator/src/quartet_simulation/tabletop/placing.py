@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from quartet_simulation.table_arms.poses import Vector
 from quartet_simulation.tabletop.errors import NoPlacementError
 from quartet_simulation.tabletop.kinematics import FOOT
 
@@ -23,17 +24,18 @@ class Places:
 
     Args:
         rng: what they are drawn from.
+        foot: of the arm that has to reach them [m].
     """
 
-    def __init__(self, rng: np.random.Generator) -> None:
-        self.rng = rng
+    def __init__(self, rng: np.random.Generator, foot: Vector = FOOT) -> None:
+        self.rng, self._foot = rng, foot
         self._taken: list[tuple[Point, float]] = []
 
     def draw(self, radius: float) -> Point:
         """Return a point whose circle of `radius` [m] meets no other one's. Raises NoPlacementError."""
         for _ in range(TRIES):
             point = self._point()
-            if within_reach(point) and all(math.dist(point, other) >= radius + r for other, r in self._taken):
+            if self._reaches(point) and all(math.dist(point, other) >= radius + r for other, r in self._taken):
                 self._taken.append((point, radius))
                 return point
         raise NoPlacementError(f"no place for a circle of {radius} m beside {len(self._taken)} others")
@@ -52,7 +54,7 @@ class Places:
         for _ in range(TRIES):
             origin, yaw = self._point(), float(self.rng.uniform(-most_yaw, most_yaw))
             placed = [at(origin, yaw, point) for point in points]
-            if all(map(within_reach, placed)):
+            if all(map(self._reaches, placed)):
                 self._taken += [(point, radius) for point in placed]
                 return origin, yaw
         raise NoPlacementError(f"no turn and place bring {len(points)} points within reach")
@@ -68,6 +70,12 @@ class Places:
             float(self.rng.uniform(y0 + EDGE, y1 - EDGE)),
         )
 
+    def _reaches(self, point: Point) -> bool:
+        """Return whether the arm reaches down to a point of the table, inside of the workspace."""
+        (x0, x1), (y0, y1) = WORKSPACE
+        x, y = point
+        return x0 <= x <= x1 and y0 <= y <= y1 and REACH[0] <= math.dist(point, self._foot[:2]) <= REACH[1]
+
 
 def at(origin: Point, yaw: float, point: Point) -> Point:
     """Return a point of a frame in the world."""
@@ -78,11 +86,3 @@ def at(origin: Point, yaw: float, point: Point) -> Point:
 def half_turn(yaw: float) -> float:
     """Return the turn from -pi/2 to pi/2 of a thing that looks alike after half a turn [rad]."""
     return (yaw + math.pi / 2) % math.pi - math.pi / 2
-
-
-def within_reach(point: Point) -> bool:
-    """Return whether the arm reaches down to a point of the table, inside of the workspace."""
-    (x0, x1), (y0, y1) = WORKSPACE
-    x, y = point
-    distance = math.dist(point, FOOT[:2])
-    return x0 <= x <= x1 and y0 <= y <= y1 and REACH[0] <= distance <= REACH[1]

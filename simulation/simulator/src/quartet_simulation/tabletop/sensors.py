@@ -9,8 +9,7 @@ from quartet_simulation.sensors import frames
 from quartet_simulation.sensors.calibration import CameraMounts, draw_calibration, exact, measured_joints
 from quartet_simulation.sensors.cameras import Cameras
 from quartet_simulation.sensors.levels import find_level
-from quartet_simulation.tabletop.body import ARM, PandaBody
-from quartet_simulation.tabletop.kinematics import FOOT
+from quartet_simulation.tabletop.body import PandaBody
 from quartet_simulation.tabletop.world import Tabletop
 
 
@@ -39,15 +38,15 @@ class TableSensors:
 
     def __init__(self, table: Tabletop, level: str, seed: int) -> None:
         self._level, self._seed = find_level(level), seed
-        self._body = _TimedBody(table)
+        self._body, self.foot = _TimedBody(table), table.foot
         joints = len(panda.JOINTS)
         drawn = self._level.calibration
         self._calibration = exact(joints) if drawn is None else draw_calibration(drawn, seed, joints)
         front, arm = (frames.optical_pose(self._body, camera) for camera in ("front", "arm"))
-        front[:2, 3] -= FOOT[:2]
-        arm[:2, 3] -= FOOT[:2]
+        front[:2, 3] -= self.foot[:2]
+        arm[:2, 3] -= self.foot[:2]
         self._front_in_base = front
-        self._arm_in_tool = np.linalg.inv(ARM.forward(self._body.arm_positions())) @ arm
+        self._arm_in_tool = np.linalg.inv(self._body.arm.forward(self._body.arm_positions())) @ arm
         CameraMounts(self._body).shift(self._calibration)
         table.encoder_errors = self._calibration.joints
         self._cameras: Cameras | None = None
@@ -79,7 +78,7 @@ class TableSensors:
 
     def tool(self) -> np.ndarray:
         """Return panda_tool0 by the measured joints, 4x4."""
-        return ARM.forward(measured_joints(self._body, self._calibration))
+        return self._body.arm.forward(measured_joints(self._body, self._calibration))
 
     def gripper(self) -> tuple[float, float]:
         """Return the measured distance between the fingers [m] and their force [N]."""

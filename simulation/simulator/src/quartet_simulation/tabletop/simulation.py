@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.arm.body import TICK
+from quartet_simulation.arm.model import standing
 from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.errors import InvalidCommandError, UnknownNameError
 from quartet_simulation.sensors import frames
@@ -17,7 +18,6 @@ from quartet_simulation.sensors.levels import DEFAULT_LEVEL, find_level
 from quartet_simulation.sensors.localisation import Pose
 from quartet_simulation.sensors.timing import Times, times_of
 from quartet_simulation.tabletop.body import PandaBody
-from quartet_simulation.tabletop.kinematics import FOOT
 from quartet_simulation.tabletop.tasks import find_task
 from quartet_simulation.tabletop.world import Tabletop, make_spec
 
@@ -73,7 +73,7 @@ class TableSimulation(ArmSimulation):
         self._gripper.reset(self.hand.open_position)
 
     def _planning_spec(self) -> mujoco.MjSpec:
-        return make_spec(self._table.layout)
+        return make_spec(self._table.layout, self._table.foot)[0]
 
     def step(self, duration_s: float) -> None:
         """Advance physics and the controllers of running goals by about `duration_s` [s], in ticks of 10 ms."""
@@ -95,9 +95,8 @@ class TableSimulation(ArmSimulation):
 
     def base_in_world(self) -> np.ndarray:
         """Return base_footprint in the world, 4x4."""
-        pose = np.eye(4)
-        pose[:2, 3] = FOOT[:2]
-        return pose
+        x, y, _ = self._table.foot
+        return standing((x, y, 0.0))
 
     def _render(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
         if self._cameras is None:
@@ -119,7 +118,7 @@ class TableSimulation(ArmSimulation):
 
     def transforms(self) -> list[frames.Transform]:
         """(parent, child, translation, quaternion xyzw) of map -> odom -> base_footprint and of the arm's links."""
-        x, y = FOOT[:2]
+        x, y = self._table.foot[:2]
         return [
             ("map", "odom", [x, y, 0.0], _STILL),
             ("odom", self.arm.base, [0.0, 0.0, 0.0], _STILL),

@@ -52,7 +52,7 @@ def describe_table(table: Tabletop) -> dict[str, Any]:
 
 def is_open(thing: Thing) -> bool:
     """Return whether a thing stands where it is and is open at its top: walls of plates round a hollow."""
-    plates = [shape for shape in thing.shapes if shape.kind == "box" and shape.pos[:2] != (0.0, 0.0)]
+    plates = [shape for shape in thing.shapes if shape.kind == "box" and shape.position[:2] != (0.0, 0.0)]
     return thing.mass is None and thing.solid and len(plates) >= 4
 
 

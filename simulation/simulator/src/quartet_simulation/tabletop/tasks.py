@@ -8,13 +8,14 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from quartet_simulation.table_arms import Shape
 from quartet_simulation.tabletop.errors import UnknownTaskError
 from quartet_simulation.tabletop.placing import Places, Point, at, half_turn
-from quartet_simulation.tabletop.things import COLOURS, TABLE_Z, Layout, Shape, Thing, Volume, ring_of_plates
+from quartet_simulation.tabletop.things import COLOURS, TABLE_Z, Layout, Thing, ring_of_plates, turned
 
 NAMES = tuple(COLOURS)
 CUBE = (0.05, 0.05, 0.05)
@@ -33,7 +34,7 @@ class View(Protocol):
         """Return whether a shape of a thing meets a volume."""
         ...
 
-    def position(self, thing: str) -> tuple[float, float, float]:
+    def position(self, thing: str, /) -> tuple[float, float, float]:
         """Return the centre of a thing [m]."""
         ...
 
@@ -54,15 +55,28 @@ def _on(point: Point, height: float, above: float = 0.0) -> tuple[float, float, 
     return *point, TABLE_Z + above + height / 2
 
 
-def _box(name: str, point: Point, extents: tuple[float, float, float], **more: object) -> Thing:
+def _box(name: str, point: Point, extents: tuple[float, float, float], above: float = 0.0, **more: Any) -> Thing:
     x, y, z = extents
-    above = more.pop("above", 0.0)
-    assert isinstance(above, float)
-    return Thing(name, [Shape("box", (x / 2, y / 2, z / 2))], _on(point, z, above), extents, **more)  # type: ignore[arg-type]
+    return Thing(name, [Shape("box", (x / 2, y / 2, z / 2))], _on(point, z, above), extents, **more)
 
 
 def _other(rng: np.random.Generator, *used: str) -> str:
     return str(rng.choice([name for name in NAMES if name not in used]))
+
+
+def _two_colours(variation: int, places: Places) -> tuple[str, str]:
+    """Return the wanted colour and another one; the wanted one is first if the variation is even."""
+    wanted = NAMES[variation]
+    other = _other(places.rng, wanted)
+    return (wanted, other) if variation % 2 == 0 else (other, wanted)
+
+
+def _square(thickness: float, length: float) -> list[Shape]:
+    """Return four bars round a square, by half their sizes [m]."""
+    return [
+        Shape("box", (thickness, length, thickness), (0.02 * math.cos(a), 0.02 * math.sin(a), 0.0), turned(a))
+        for a in np.arange(4) * math.pi / 2
+    ]
 
 
 # Basketball in Hoop
@@ -72,10 +86,7 @@ def _lay_out_basketball(_variation: int, places: Places) -> Layout:
     ball, tube, board = (-0.15, 0.035), (0.095, 0.03), 0.214
     origin, yaw = places.frame([ball, tube], math.pi / 4, 0.1)
     ball_at, tube_at = at(origin, yaw, ball), at(origin, yaw, tube)
-    bars = [
-        Shape("box", (0.003, 0.022, 0.003), (0.02 * math.cos(a), 0.02 * math.sin(a), 0.0), yaw=a)
-        for a in np.arange(4) * math.pi / 2
-    ]
+    bars = _square(0.003, 0.022)
     along = half_turn(yaw + math.pi / 2)
     return Layout(
         [
@@ -98,7 +109,7 @@ def _lay_out_basketball(_variation: int, places: Places) -> Layout:
                 "white",
             ),
         ],
-        [Volume("in_hoop", Shape("box", (0.025, 0.025, 0.025)), (*tube_at, 0.811), yaw)],
+        {"in_hoop": Shape("box", (0.025, 0.025, 0.025), (*tube_at, 0.811), turned(yaw))},
     )
 
 
@@ -108,9 +119,7 @@ JAR_HEIGHT, LID_HEIGHT = 0.106, 0.021
 
 
 def _lay_out_jars(variation: int, places: Places) -> Layout:
-    wanted = NAMES[variation]
-    other = _other(places.rng, wanted)
-    colours = (wanted, other) if variation % 2 == 0 else (other, wanted)
+    colours = _two_colours(variation, places)
     things: list[Thing] = []
     points = [places.draw(0.08) for _ in colours]
     for colour, point in zip(colours, points, strict=True):
@@ -124,7 +133,7 @@ def _lay_out_jars(variation: int, places: Places) -> Layout:
         Thing("lid", [lid], _on(places.draw(0.08), LID_HEIGHT), (0.074, 0.074, LID_HEIGHT), places.yaw(), "gray", 0.03)
     )
     target = points[variation % 2]
-    return Layout(things, [Volume("on_jar", Shape("box", (0.025, 0.025, 0.01)), (*target, TABLE_Z + 0.113))])
+    return Layout(things, {"on_jar": Shape("box", (0.025, 0.025, 0.01), (*target, TABLE_Z + 0.113))})
 
 
 # Empty Container
@@ -140,7 +149,7 @@ def _container(half: tuple[float, float], height: float, flare: float) -> list[S
     lean = math.atan2(flare, height)
     side = height / 2 / math.cos(lean)
     walls = [
-        Shape("box", (0.002, length, side), (px, py, 0.0), yaw=turn, lean=lean)
+        Shape("box", (0.002, length, side), (px, py, 0.0), turned(turn, lean))
         for px, py, turn, length in (
             (x - flare / 2, 0.0, 0.0, y),
             (flare / 2 - x, 0.0, math.pi, y),
@@ -152,9 +161,7 @@ def _container(half: tuple[float, float], height: float, flare: float) -> list[S
 
 
 def _lay_out_containers(variation: int, places: Places) -> Layout:
-    wanted = NAMES[variation]
-    other = _other(places.rng, wanted)
-    colours = (wanted, other) if variation % 2 == 0 else (other, wanted)
+    colours = _two_colours(variation, places)
     spots = [(0.0, 0.0), (0.0, SIDE_Y), (0.0, -SIDE_Y), (0.09, 0.0), (-0.09, 0.0)]
     origin, yaw = places.frame(spots, 0.3, 0.0)
     things = [
@@ -185,7 +192,7 @@ def _lay_out_containers(variation: int, places: Places) -> Layout:
         turn = yaw + places.yaw(0.15)
         things.append(_box(name, at(origin, yaw, local), extents, yaw=turn, colour="silver", mass=0.1, above=0.005))
     target = sides[variation % 2]
-    return Layout(things, [Volume("in_container", Shape("box", (0.098, 0.06, 0.025)), (*target, TABLE_Z + 0.029), yaw)])
+    return Layout(things, {"in_container": Shape("box", (0.098, 0.06, 0.025), (*target, TABLE_Z + 0.029), turned(yaw))})
 
 
 # Insert in Peg
@@ -205,23 +212,20 @@ def _lay_out_pegs(variation: int, places: Places) -> Layout:
         pillar = Shape("box", (0.0125, 0.0125, 0.06))
         spot = at(origin, yaw, (0.0, y))
         things.append(Thing(f"{own} spoke", [pillar], _on(spot, 0.12), (0.025, 0.025, 0.12), yaw, own, friction=0.1))
-    bars = [
-        Shape("box", (0.005, 0.025, 0.005), (0.02 * math.cos(a), 0.02 * math.sin(a), 0.0), yaw=a)
-        for a in np.arange(4) * math.pi / 2
-    ]
+    bars = _square(0.005, 0.025)
     ring = _on(places.draw(0.09), 0.01)
     things.append(
         Thing("square ring", bars, ring, (0.05, 0.05, 0.01), places.yaw(math.pi / 4), "gray", 0.02, friction=0.1)
     )
-    volumes = [
-        Volume(
-            f"beside_{side}",
-            Shape("box", (0.005, 0.02, 0.025)),
+    volumes = {
+        f"beside_{side}": Shape(
+            "box",
+            (0.005, 0.02, 0.025),
             (*at(origin, yaw, (0.02 * math.cos(a), PILLAR_Y[wanted] + 0.02 * math.sin(a))), TABLE_Z + 0.025),
-            yaw + a,
+            turned(yaw + a),
         )
         for side, a in enumerate(np.arange(4) * math.pi / 2)
-    ]
+    }
     return Layout(things, volumes)
 
 
@@ -251,7 +255,7 @@ def _lay_out_grill(variation: int, places: Places) -> Layout:
     turn = places.yaw(math.pi / 4)
     # Not white: under the colour of an unknown light, white is next to the wood that it lies on.
     things.append(_mark("side plate", side, 0.15, turn, "cyan"))
-    return Layout(things, [Volume("on_side", Shape("box", (0.075, 0.075, 0.025)), (*side, TABLE_Z + 0.025), turn)])
+    return Layout(things, {"on_side": Shape("box", (0.075, 0.075, 0.025), (*side, TABLE_Z + 0.025), turned(turn))})
 
 
 def _mark(name: str, point: Point, size: float, yaw: float, colour: str) -> Thing:
@@ -287,7 +291,7 @@ def _lay_out_bottle(_variation: int, places: Places) -> Layout:
             Thing("wine bottle", shapes, _on(point, body), (0.074, 0.074, body), 0.0, "green"),
             Thing("bottle cap", [cap], _on(point, CAP_HEIGHT, body), (0.032, 0.032, CAP_HEIGHT), 0.0, "maroon", 0.01),
         ],
-        [Volume("on_bottle", Shape("cylinder", (0.015, 0.015)), (*point, 1.051))],
+        {"on_bottle": Shape("cylinder", (0.015, 0.015), (*point, 1.051))},
         screwed=("bottle cap", "wine bottle"),
     )
 
@@ -302,7 +306,7 @@ def _lay_out_block(_variation: int, places: Places) -> Layout:
             _box("block", places.draw(0.1), CUBE, yaw=places.yaw(math.pi / 4), colour="red", mass=0.125),
             _mark("target area", target, 0.1, yaw, "green"),
         ],
-        [Volume("in_area", Shape("box", (0.005, 0.005, 0.05)), (*target, TABLE_Z + 0.025), yaw)],
+        {"in_area": Shape("box", (0.005, 0.005, 0.05), (*target, TABLE_Z + 0.025), turned(yaw))},
     )
 
 
@@ -331,7 +335,7 @@ def _lay_out_rubbish(_variation: int, places: Places) -> Layout:
         )
         for number in (1, 2)
     ]
-    return Layout(things, [Volume("in_bin", Shape("cylinder", (0.07, 0.03)), (*bin_at, 0.785))])
+    return Layout(things, {"in_bin": Shape("cylinder", (0.07, 0.03), (*bin_at, 0.785))})
 
 
 # Stack Blocks
@@ -359,7 +363,7 @@ def _lay_out_stack(variation: int, places: Places) -> Layout:
         for own in (colour, other)
         for number in range(1, 5)
     ]
-    return Layout(things, [Volume("on_target", Shape("box", (0.005, 0.005, 0.1)), (*target, TABLE_Z + 0.1))])
+    return Layout(things, {"on_target": Shape("box", (0.005, 0.005, 0.1), (*target, TABLE_Z + 0.1))})
 
 
 def _stacked(view: View, variation: int) -> bool:

@@ -1,13 +1,16 @@
 """What stands on the table: named things made of boxes, cylinders and spheres."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import mujoco
 
-from quartet_simulation.names import OBJECT_GROUP, body_name
-from quartet_simulation.robot.panda import ARM_BITS, OBJECT_BITS
+from quartet_simulation import table_arms
+from quartet_simulation.names import body_name
+from quartet_simulation.table_arms import Shape
+from quartet_simulation.table_arms.poses import Quaternion, Vector
+from quartet_simulation.table_arms.things import add_shapes
 
 TABLE_Z = 0.75199986
 """Height of the table's top in the world [m], as the paper's prompts have it."""
@@ -35,26 +38,6 @@ COLOURS: dict[str, tuple[float, float, float]] = {
 }
 """The 20 colours of RLBench's variations."""
 PROBE_GROUP = 4
-_TYPES = {
-    "box": mujoco.mjtGeom.mjGEOM_BOX,
-    "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
-    "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
-}
-
-Vector = tuple[float, float, float]
-
-
-@dataclass(frozen=True)
-class Shape:
-    """One solid: half sizes of a box, radius and half height of a cylinder, radius of a sphere [m]."""
-
-    kind: str
-    size: Sequence[float]
-    pos: Vector = (0.0, 0.0, 0.0)
-    yaw: float = 0.0
-    """Turn about z in the frame of the thing [rad]."""
-    lean: float = 0.0
-    """Turn about its own y after that [rad]."""
 
 
 @dataclass(frozen=True)
@@ -79,62 +62,26 @@ class Thing:
 
 
 @dataclass(frozen=True)
-class Volume:
-    """A box or cylinder in the world, in which a thing is when one of its shapes meets it."""
-
-    name: str
-    shape: Shape
-    position: Vector
-    yaw: float = 0.0
-
-
-@dataclass(frozen=True)
 class Layout:
     """Things, volumes and what is special of one episode."""
 
     things: Sequence[Thing]
-    volumes: Sequence[Volume]
+    volumes: Mapping[str, Shape]
+    """In the world; a thing is in one when one of its own shapes meets it."""
     screwed: tuple[str, str] | None = None
     """Names of a cap and of what it is screwed on."""
 
 
 def add_thing(spec: mujoco.MjSpec, thing: Thing) -> None:
     """Add a thing as the body `body_name` of its name, with a free joint when it has a mass."""
-    body = spec.worldbody.add_body(name=body_name(thing.name), pos=thing.position, quat=_about_z(thing.yaw))
-    if thing.mass is not None:
-        body.add_freejoint(name=body_name(thing.name))
-    rgb = COLOURS.get(thing.colour, (0.6, 0.55, 0.5))
-    volumes = [_volume(shape) for shape in thing.shapes]
-    for number, (shape, volume) in enumerate(zip(thing.shapes, volumes, strict=True)):
-        geom = body.add_geom(
-            type=_TYPES[shape.kind],
-            name=f"{thing.name}/{number}",
-            pos=shape.pos,
-            quat=_turn(shape),
-            size=[*shape.size, 0, 0][:3],
-            rgba=(*rgb, 1),
-            condim=4,
-            group=0 if thing.mass is None else OBJECT_GROUP,
-        )
-        if thing.mass is not None:
-            geom.mass = thing.mass * volume / sum(volumes)
-        geom.friction = [thing.friction, 0.005, 0.0001]
-        geom.contype, geom.conaffinity = (OBJECT_BITS, OBJECT_BITS | ARM_BITS) if thing.solid else (0, 0)
+    colour = (*COLOURS.get(thing.colour, (0.6, 0.55, 0.5)), 1.0)
+    shapes = [replace(shape, colour=colour, solid=thing.solid) for shape in thing.shapes]
+    table_arms.Thing(body_name(thing.name), shapes, thing.position, thing.yaw, thing.mass, thing.friction).add(spec)
 
 
-def add_volume(spec: mujoco.MjSpec, volume: Volume) -> None:
-    """Add a volume as a geom of its name that touches nothing and is not drawn."""
-    spec.worldbody.add_geom(
-        type=_TYPES[volume.shape.kind],
-        name=volume.name,
-        pos=volume.position,
-        quat=_about_z(volume.yaw),
-        size=[*volume.shape.size, 0, 0][:3],
-        contype=0,
-        conaffinity=0,
-        group=PROBE_GROUP,
-        rgba=(0, 1, 0, 0.2),
-    )
+def add_volume(spec: mujoco.MjSpec, name: str, shape: Shape) -> None:
+    """Add a volume as the geom `name/0` that touches nothing and is not drawn."""
+    add_shapes(spec.worldbody, name, [replace(shape, solid=False)], 0.0, 0.0, PROBE_GROUP)
 
 
 def ring_of_plates(radius: float, height: float, plates: int, thickness: float) -> list[Shape]:
@@ -147,24 +94,14 @@ def ring_of_plates(radius: float, height: float, plates: int, thickness: float) 
             "box",
             (thickness / 2, half, height / 2),
             (middle * math.cos(angle), middle * math.sin(angle), 0.0),
-            yaw=angle,
+            turned(angle),
         )
         for angle in angles
     ]
 
 
-def _volume(shape: Shape) -> float:
-    size = shape.size
-    if shape.kind == "box":
-        return 8 * size[0] * size[1] * size[2]
-    return 2 * math.pi * size[0] ** 2 * size[1] if shape.kind == "cylinder" else 4 / 3 * math.pi * size[0] ** 3
-
-
-def _about_z(yaw: float) -> tuple[float, float, float, float]:
-    return math.cos(yaw / 2), 0.0, 0.0, math.sin(yaw / 2)
-
-
-def _turn(shape: Shape) -> tuple[float, float, float, float]:
-    c, s = math.cos(shape.yaw / 2), math.sin(shape.yaw / 2)
-    cl, sl = math.cos(shape.lean / 2), math.sin(shape.lean / 2)
+def turned(yaw: float, lean: float = 0.0) -> Quaternion:
+    """Return the quaternion of a turn about z after one about the own y [rad]."""
+    c, s = math.cos(yaw / 2), math.sin(yaw / 2)
+    cl, sl = math.cos(lean / 2), math.sin(lean / 2)
     return c * cl, -s * sl, c * sl, s * cl

@@ -12,6 +12,10 @@ from quartet_simulation.arm.external_torques import ExternalTorques
 from quartet_simulation.names import body_name
 from quartet_simulation.robot import panda
 from quartet_simulation.solver import TIMESTEP, new_scene
+from quartet_simulation.table_arms import ArmAt, Scene, add_arms
+from quartet_simulation.table_arms.kinds import Hand
+from quartet_simulation.table_arms.poses import Vector, vector
+from quartet_simulation.table_arms.scene import TICK_S
 from quartet_simulation.tabletop.errors import (
     CollisionError,
     NoPlacementError,
@@ -22,63 +26,53 @@ from quartet_simulation.tabletop.errors import (
 from quartet_simulation.tabletop.kinematics import FOOT, top_down
 from quartet_simulation.tabletop.placing import TRIES, Places
 from quartet_simulation.tabletop.tasks import TASKS, TabletopTask, find_task
-from quartet_simulation.tabletop.things import TABLE_Z, Layout, Thing, Vector, add_thing, add_volume
+from quartet_simulation.tabletop.things import TABLE_Z, Layout, Thing, add_thing, add_volume
 
-TICK_S = 0.02
 START = ((0.278, -0.008, 1.25), 0.0)
 """Where the hand begins: position [m] and yaw [rad]. The paper's log has it 0.22 m higher, where a hand that points
 down does not reach."""
 SPEED_SHARE = 0.35
 """Of the joints' greatest speeds."""
-SHORTEST_S, SETTLE_S, MOST_SETTLE_S, CLOSING_S = 0.4, 0.2, 1.0, 0.8
-AT_REST = 0.02
-"""Speed below which a thing is at rest [m/s]."""
-HELD_N = 0.5
-"""Force of each finger on what is held [N]."""
+SHORTEST_S, SETTLE_S = 0.4, 0.2
 OPEN_TURN = math.pi / 2
 """A cap comes off when it has been turned so far counter-clockwise [rad]; a choice of ours."""
 DRAWN_IN = 0.40
 """Distance from the foot to which the hand is drawn in on a detour [m]."""
 SAMPLES_PER_RAD = 12.0
-CAMERAS = ("front", "arm")
+ARM = ""
+"""Name of the arm, whose parts have plain names."""
 
 
-class Tabletop:
-    """An episode of a task.
+class Tabletop(Scene):
+    """An episode of a task. Bodies go by the names of things.
 
     Args:
         task: one of the nine.
         variation: its number.
         layout: what stands where.
+        foot: of the arm [m].
     """
 
-    def __init__(self, task: TabletopTask, variation: int, layout: Layout) -> None:
+    def __init__(self, task: TabletopTask, variation: int, layout: Layout, foot: Vector = FOOT) -> None:
         self.task = task
         self.variation = variation
         self.things: Mapping[str, Thing] = {thing.name: thing for thing in layout.things}
-        self.layout = layout
-        self._model = make_spec(layout).compile()
-        self._data = mujoco.MjData(self._model)
-        self._external = ExternalTorques(self._model)
-        self._scratch = mujoco.MjData(self._model)
-        self._names = {int(self._model.body(body_name(name)).id): name for name in self.things}
+        self.layout, self.foot = layout, foot
+        spec, arms = make_spec(layout, foot)
+        super().__init__(spec.compile(), arms)
+        self.external = ExternalTorques(self.model)
+        self._scratch = mujoco.MjData(self.model)
         self._cap = layout.screwed[0] if layout.screwed else None
-        self._joints = np.array([self._model.joint(name).qposadr[0] for name in panda.JOINTS])
-        self._actuators = np.array([self._model.actuator(name).id for name in panda.JOINTS])
-        self._grip = self._model.actuator("grip").id
-        self._pads = [self._model.geom(name).id for name in panda.PADS]
         self._pose = START
-        self.encoder_errors = np.zeros(len(panda.JOINTS))
+        self.encoder_errors = np.zeros(len(self.joint_names))
         """Measured minus true position of each joint [rad]; the measured one is brought where it is wanted."""
-        self._data.qpos[self._joints] = self._data.ctrl[self._actuators] = top_down(*START)
-        for name in ("left_finger", "right_finger"):
-            self._data.qpos[self._model.joint(name).qposadr[0]] = panda.FINGER_TRAVEL
-        self._data.ctrl[self._grip] = panda.FINGER_TRAVEL
-        mujoco.mj_forward(self._model, self._data)
-        self._settle()
+        self.data.qpos[self.qpos] = self.data.ctrl[self.servos] = top_down(*START, foot)
+        mujoco.mj_forward(self.model, self.data)
+        self.step(SETTLE_S)
+        self.settle()
 
     @classmethod
-    def generate(cls, task: str, variation: int, seed: int) -> Self:
+    def generate(cls, task: str, variation: int, seed: int, foot: Vector = FOOT) -> Self:
         """Return the episode of a task that a seed draws. Raises UnknownTaskError, NoPlacementError."""
         task, variation = find_task(f"{task}:{variation}")
         found = TASKS[task]
@@ -86,20 +80,10 @@ class Tabletop:
         problem: NoPlacementError | None = None
         for _ in range(TRIES):
             try:
-                return cls(found, variation, found.lay_out(variation, Places(rng)))
+                return cls(found, variation, found.lay_out(variation, Places(rng, foot)), foot)
             except NoPlacementError as error:
                 problem = error
         raise NoPlacementError(f"{task}, variation {variation}, seed {seed}: {problem}")
-
-    @property
-    def model(self) -> mujoco.MjModel:
-        """The compiled model."""
-        return self._model
-
-    @property
-    def data(self) -> mujoco.MjData:
-        """Its state."""
-        return self._data
 
     @property
     def instruction(self) -> str:
@@ -114,43 +98,37 @@ class Tabletop:
     @property
     def held(self) -> str | None:
         """Name of the thing that both fingers press, None without one."""
-        forces: dict[str, list[float]] = {}
-        wrench = np.zeros(6)
-        for number, contact in enumerate(self._data.contact):
-            for pad, other in (contact.geom, contact.geom[::-1]):
-                if pad in self._pads and (thing := self._thing_of(int(other))) is not None:
-                    mujoco.mj_contactForce(self._model, self._data, number, wrench)
-                    forces.setdefault(thing, [0.0, 0.0])[self._pads.index(pad)] += float(wrench[0])
-        return next((thing for thing, pair in forces.items() if min(pair) > HELD_N), None)
+        held = self.holds(ARM)
+        return None if held is None else held.removeprefix(body_name(""))
 
     @property
     def hand(self) -> Vector:
         """Position of the point between the fingers [m]."""
-        return _vector(self._data.site("tcp").xpos)
+        return vector(self.data.site("tcp").xpos)
 
     @property
     def hand_yaw(self) -> float:
         """Turn of the line on which the fingers close, from the x axis [rad]."""
-        closing = self._data.site("tcp").xmat.reshape(3, 3)[:, 1]
+        closing = self.data.site("tcp").xmat.reshape(3, 3)[:, 1]
         # The fingers' line is the hand's y axis, which `top_down` turns a quarter against the yaw.
         return math.remainder(math.atan2(closing[1], closing[0]), 2 * math.pi)
 
-    def position(self, thing: str) -> Vector:
-        """Return the centre of a thing [m]."""
-        return _vector(self._data.body(body_name(thing)).xpos)
+    def body(self, name: str) -> int:
+        """Return the number of a thing's body. Raises UnknownNameError."""
+        return super().body(body_name(name))
 
     def meets(self, thing: str, volume: str) -> bool:
         """Return whether a shape of a thing meets a volume of the task."""
-        own, probe = self._model.body(body_name(thing)), self._model.geom(volume).id
-        first = int(own.geomadr[0])
+        probe = self.model.geom(f"{volume}/0").id
+        first, count = (int(value[self.body(thing)]) for value in (self.model.body_geomadr, self.model.body_geomnum))
         return any(
-            mujoco.mj_geomDistance(self._model, self._data, geom, probe, 0.01, None) <= 0
-            for geom in range(first, first + int(own.geomnum[0]))
+            mujoco.mj_geomDistance(self.model, self.data, geom, probe, 0.01, None) <= 0
+            for geom in range(first, first + count)
         )
 
     def turns(self, thing: str) -> Vector:
         """Return the turns of a thing about fixed x, y and z [rad]."""
-        return _euler(self._data.body(body_name(thing)).xmat.reshape(3, 3))
+        return _euler(self.rotation(thing))
 
     def execute_trajectory(self, position: Vector, yaw: float) -> None:
         """Move the hand, which points down, to a position [m] and a yaw [rad].
@@ -168,20 +146,19 @@ class Tabletop:
         swing = np.abs(np.diff(path, axis=0)).sum(axis=0)
         seconds = max(SHORTEST_S, float((swing / (SPEED_SHARE * np.array(panda.SPEED))).max()) * 1.5)
         ticks = math.ceil(seconds / TICK_S)
-        along = np.linspace(0, len(path) - 1, len(path))
+        numbers = range(len(path))
         for tick in range(1, ticks + 1):
             share = tick / ticks
-            at = (3 * share**2 - 2 * share**3) * (len(path) - 1)
-            wanted = [np.interp(at, along, path[:, joint]) for joint in range(len(path[0]))]
-            self._data.ctrl[self._actuators] = wanted - self.encoder_errors
-            self._step()
-        self._settle()
+            at = (3 * share**2 - 2 * share**3) * numbers[-1]
+            self.data.ctrl[self.servos] = [np.interp(at, numbers, joint) for joint in path.T] - self.encoder_errors
+            self.step()
+        self.step(SETTLE_S)
+        self.settle()
 
     def open_gripper(self) -> None:
         """Open the fingers."""
-        self._data.ctrl[self._grip] = panda.FINGER_TRAVEL
-        self._run(CLOSING_S / 2)
-        self._settle()
+        self.release(ARM)
+        self.settle()
 
     def close_gripper(self, thing: str) -> str | None:
         """Close the fingers and return what they hold. Raises UnknownObjectError when there is no such thing."""
@@ -193,33 +170,20 @@ class Tabletop:
 
     def close_fingers(self) -> None:
         """Close the fingers round whatever is between them."""
-        for left in np.linspace(panda.FINGER_TRAVEL, 0.0, round(CLOSING_S / TICK_S)):
-            self._data.ctrl[self._grip] = min(left, self._data.ctrl[self._grip])
-            self._step()
-        self._settle()
+        self.grasp(ARM)
+        self.settle()
 
-    def picture(self, camera: str = "front", width: int = 640, height: int = 480) -> np.ndarray:
-        """Return what a camera (`front` or `arm`, on the wrist) sees: (height, width, 3), uint8 RGB."""
-        with mujoco.Renderer(self._model, height, width) as renderer:
-            renderer.update_scene(self._data, camera)
-            return renderer.render()
-
-    def place(self, thing: str, place: Vector, yaw: float = 0.0) -> None:
+    def place(self, body: str, position: Vector, yaw: float = 0.0) -> None:
         """Put a thing that can move at (x, y), standing on height z [m], at rest; for scenario set-up.
 
         Raises:
             UnknownObjectError: there is no such thing, or it does not move.
         """
         movable = {name: one for name, one in self.things.items() if one.mass is not None}
-        if thing not in movable:
-            raise UnknownObjectError(f"no object {thing!r} can be put anywhere; valid: {', '.join(movable)}")
-        joint = self._model.joint(body_name(thing))
-        start, dof = joint.qposadr[0], joint.dofadr[0]
-        x, y, z = place
-        self._data.qpos[start : start + 3] = x, y, z + movable[thing].extents[2] / 2
-        self._data.qpos[start + 3 : start + 7] = math.cos(yaw / 2), 0.0, 0.0, math.sin(yaw / 2)
-        self._data.qvel[dof : dof + 6] = 0.0
-        mujoco.mj_forward(self._model, self._data)
+        if body not in movable:
+            raise UnknownObjectError(f"no object {body!r} can be put anywhere; valid: {', '.join(movable)}")
+        x, y, z = position
+        super().place(body, (x, y, z + movable[body].extents[2] / 2), yaw)
 
     def _plan(self, position: Vector, yaw: float) -> tuple[np.ndarray, tuple[Vector, float]]:
         """Return joints (N, 7) along a way from where the hand was sent last, and the pose at its end."""
@@ -232,13 +196,13 @@ class Tabletop:
         for end_yaw in (wanted + turn for turn in turns):
             try:
                 # A way to a far end would have a step for each of its centimetres.
-                top_down(position, end_yaw)
+                top_down(position, end_yaw, self.foot)
             except UnreachableError as error:
                 problem = problem or error
                 continue
-            for way in _ways(start, start_yaw, position, end_yaw):
+            for way in self._ways(start, start_yaw, position, end_yaw):
                 try:
-                    path = np.array([top_down(point, turn) for point, turn in way])
+                    path = np.array([top_down(point, turn, self.foot) for point, turn in way])
                     self._check(path)
                 except (UnreachableError, CollisionError) as error:
                     if problem is None or isinstance(problem, UnreachableError):
@@ -250,64 +214,64 @@ class Tabletop:
 
     def _check(self, path: np.ndarray) -> None:
         """Raise CollisionError when the arm meets something that does not move."""
-        self._scratch.qpos[:] = self._data.qpos
+        own, scratch = self.arms[ARM].bodies, self._scratch
+        scratch.qpos[:] = self.data.qpos
         for joints in path[1:]:
-            self._scratch.qpos[self._joints] = joints
-            mujoco.mj_kinematics(self._model, self._scratch)
-            mujoco.mj_collision(self._model, self._scratch)
-            for contact in self._scratch.contact:
-                first, second = (int(self._model.geom_bodyid[geom]) for geom in contact.geom)
-                arm, other = (first, second) if self._of_arm(first) else (second, first)
-                if self._of_arm(arm) and not self._of_arm(other) and self._model.body_weldid[other] == 0:
-                    part, met = self._model.body(arm).name, self._names.get(other, "the table")
+            scratch.qpos[self.qpos] = joints
+            mujoco.mj_kinematics(self.model, scratch)
+            mujoco.mj_collision(self.model, scratch)
+            for contact in scratch.contact:
+                first, second = (int(self.model.geom_bodyid[geom]) for geom in contact.geom)
+                arm, other = (first, second) if first in own else (second, first)
+                if arm in own and other not in own and self.model.body_weldid[other] == 0:
+                    part = self.model.body(arm).name
+                    met = next((thing for thing in self.things if self.body(thing) == other), "the table")
                     raise CollisionError(f"no path was found: the arm's {part} would meet {met}")
 
-    def _of_arm(self, body: int) -> bool:
-        return self._first_link <= body <= self._last_link
-
-    @property
-    def _first_link(self) -> int:
-        return int(self._model.body(panda.LINKS[0]).id)
-
-    @property
-    def _last_link(self) -> int:
-        return int(self._model.body("right_finger").id)
-
-    def _thing_of(self, geom: int) -> str | None:
-        return self._names.get(int(self._model.geom_bodyid[geom]))
-
-    def _step(self) -> None:
-        self.advance(round(TICK_S / TIMESTEP))
-
-    def advance(self, steps: int) -> None:
-        """Advance the physics by so many time steps with the present set points."""
-        self._external.begin()
-        for _ in range(steps):
-            mujoco.mj_step(self._model, self._data)
-            self._external.add(self._data)
-        if self._cap is not None and _yaw(self._data.body(body_name(self._cap)).xquat) >= OPEN_TURN:
-            self._data.eq_active[[self._model.equality(name).id for name in ("thread_low", "thread_high")]] = 0
+    def step(self, seconds: float = TICK_S) -> None:
+        """Advance the physics with the present set points."""
+        self.external.begin()
+        for _ in range(round(seconds / TIMESTEP)):
+            mujoco.mj_step(self.model, self.data)
+            self.external.add(self.data)
+        if self._cap is not None and _euler(self.rotation(self._cap))[2] >= OPEN_TURN:
+            self.data.eq_active[[self.model.equality(name).id for name in ("thread_low", "thread_high")]] = 0
             self._cap = None
 
-    def external_torques(self, dofs: np.ndarray) -> np.ndarray:
-        """Return the external torques at degrees of freedom, mean of the last `advance` [Nm]."""
-        return self._external.of(dofs)
+    def _swing(self, start: tuple[Vector, float], end: tuple[Vector, float]) -> list[tuple[Vector, float]]:
+        """Return positions and yaws from start to end, evenly in the arm's cylindrical coordinates."""
+        first, last = (np.array([*self._cylindrical(position), yaw]) for position, yaw in (start, end))
+        steps = max(2, math.ceil(float(np.abs((last - first) * (1, 4, 4, 1)).max()) * SAMPLES_PER_RAD))
+        points = first + np.linspace(0, 1, steps + 1)[:, None] * (last - first)
+        return [(self._cartesian((angle, r, z)), float(yaw)) for angle, r, z, yaw in points]
 
-    def _run(self, seconds: float) -> None:
-        for _ in range(round(seconds / TICK_S)):
-            self._step()
+    def _ways(self, start: Vector, start_yaw: float, end: Vector, end_yaw: float) -> list[list[tuple[Vector, float]]]:
+        """Return ways to a pose: the direct one, then those that draw the hand in or raise it before it swings."""
+        (angle, r, z), (last_angle, last_r, last_z) = self._cylindrical(start), self._cylindrical(end)
+        near, high = min(r, last_r, DRAWN_IN), max(z, last_z)
+        detours = [
+            [],
+            [((angle, near, z), start_yaw), ((last_angle, near, last_z), end_yaw)],
+            [((angle, near, high), start_yaw), ((last_angle, near, high), end_yaw)],
+            [((angle, r, high), start_yaw), ((last_angle, last_r, high), end_yaw)],
+        ]
+        ways: list[list[tuple[Vector, float]]] = []
+        for detour in detours:
+            stops = [(start, start_yaw), *((self._cartesian(point), yaw) for point, yaw in detour), (end, end_yaw)]
+            ways.append([pose for leg in itertools.pairwise(stops) for pose in self._swing(*leg)])
+        return ways
 
-    def _settle(self) -> None:
-        """Let things come to rest."""
-        self._run(SETTLE_S)
-        for _ in range(round((MOST_SETTLE_S - SETTLE_S) / TICK_S)):
-            if float(np.abs(self._data.qvel).max(initial=0.0)) < AT_REST:
-                break
-            self._step()
+    def _cartesian(self, point: Vector) -> Vector:
+        angle, r, z = point
+        return self.foot[0] + r * math.cos(angle), self.foot[1] + r * math.sin(angle), z
+
+    def _cylindrical(self, position: Vector) -> Vector:
+        x, y = position[0] - self.foot[0], position[1] - self.foot[1]
+        return math.atan2(y, x), math.hypot(x, y), position[2]
 
 
-def make_spec(layout: Layout) -> mujoco.MjSpec:
-    """Return table, arm, cameras and what stands on the table."""
+def make_spec(layout: Layout, foot: Vector) -> tuple[mujoco.MjSpec, list[tuple[ArmAt, Hand]]]:
+    """Return table, arm, cameras and what stands on the table; and the arm with its hand."""
     spec = new_scene("tabletop")
     light = spec.visual.headlight
     light.ambient, light.diffuse, light.specular = [0.38] * 3, [0.30] * 3, [0.0] * 3
@@ -326,19 +290,17 @@ def make_spec(layout: Layout) -> mujoco.MjSpec:
         pos=(0.15, 0, TABLE_Z - 0.02),
         size=(0.65, 0.75, 0.02),
         rgba=(0.75, 0.66, 0.55, 1),
-        contype=panda.OBJECT_BITS,
-        conaffinity=panda.OBJECT_BITS | panda.ARM_BITS,
     )
-    spec.worldbody.add_body(name="base_footprint", pos=(*FOOT[:2], 0.0))
-    hand = panda.add_panda(spec, spec.worldbody, FOOT)
-    hand.add_camera(name="arm", pos=(0.07, 0, 0.03), xyaxes=(0, 1, 0, 1, 0, 0.25), fovy=60)
+    spec.worldbody.add_body(name="base_footprint", pos=(*foot[:2], 0.0))
     for thing in layout.things:
         add_thing(spec, thing)
-    for volume in layout.volumes:
-        add_volume(spec, volume)
+    for name, shape in layout.volumes.items():
+        add_volume(spec, name, shape)
     if layout.screwed is not None:
         _screw(spec, *layout.screwed)
-    return spec
+    arms = add_arms(spec, [ArmAt(ARM, "panda", foot)])
+    spec.body(panda.HAND).add_camera(name="arm", pos=(0.07, 0, 0.03), xyaxes=(0, 1, 0, 1, 0, 0.25), fovy=60)
+    return spec, arms
 
 
 def _screw(spec: mujoco.MjSpec, cap: str, bottle: str) -> None:
@@ -355,46 +317,6 @@ def _screw(spec: mujoco.MjSpec, cap: str, bottle: str) -> None:
         )
 
 
-def _swing(start: tuple[Vector, float], end: tuple[Vector, float]) -> list[tuple[Vector, float]]:
-    """Return positions and yaws from start to end, evenly in the arm's cylindrical coordinates."""
-    first, last = (np.array([*_cylindrical(position), yaw]) for position, yaw in (start, end))
-    steps = max(2, math.ceil(float(np.abs((last - first) * (1, 4, 4, 1)).max()) * SAMPLES_PER_RAD))
-    points = first + np.linspace(0, 1, steps + 1)[:, None] * (last - first)
-    return [(_cartesian((angle, r, z)), float(yaw)) for angle, r, z, yaw in points]
-
-
-def _ways(start: Vector, start_yaw: float, end: Vector, end_yaw: float) -> list[list[tuple[Vector, float]]]:
-    """Return ways to a pose: the direct one, then those that draw the hand in, or raise it, before it swings round."""
-    (angle, r, z), (last_angle, last_r, last_z) = _cylindrical(start), _cylindrical(end)
-    near, high = min(r, last_r, DRAWN_IN), max(z, last_z)
-    detours = [
-        [],
-        [((angle, near, z), start_yaw), ((last_angle, near, last_z), end_yaw)],
-        [((angle, near, high), start_yaw), ((last_angle, near, high), end_yaw)],
-        [((angle, r, high), start_yaw), ((last_angle, last_r, high), end_yaw)],
-    ]
-    ways: list[list[tuple[Vector, float]]] = []
-    for detour in detours:
-        stops = [(start, start_yaw), *((_cartesian(point), yaw) for point, yaw in detour), (end, end_yaw)]
-        ways.append([pose for leg in itertools.pairwise(stops) for pose in _swing(*leg)])
-    return ways
-
-
-def _cartesian(point: Vector) -> Vector:
-    angle, r, z = point
-    return FOOT[0] + r * math.cos(angle), FOOT[1] + r * math.sin(angle), z
-
-
-def _cylindrical(position: Vector) -> Vector:
-    x, y = position[0] - FOOT[0], position[1] - FOOT[1]
-    return math.atan2(y, x), math.hypot(x, y), position[2]
-
-
-def _vector(values: np.ndarray) -> Vector:
-    x, y, z = (float(value) for value in values)
-    return x, y, z
-
-
 def _euler(matrix: np.ndarray) -> Vector:
     """Return the turns about fixed x, y and z [rad]."""
     return (
@@ -402,8 +324,3 @@ def _euler(matrix: np.ndarray) -> Vector:
         math.asin(max(-1.0, min(1.0, -matrix[2, 0]))),
         math.atan2(matrix[1, 0], matrix[0, 0]),
     )
-
-
-def _yaw(quat: np.ndarray) -> float:
-    w, x, y, z = quat
-    return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
