@@ -26,8 +26,8 @@ INSIDE_TABLE = 0.12
 def pack(prompt: Prompt, robot: str, said: Mapping[str, str]) -> str:
     """Return a PICK or PLACE that keeps the order of the arms along the table.
 
-    Things and slots are sorted along it: the first robot takes the first one, the second the first of the other half,
-    and after a refusal the one behind it.
+    Things and slots are sorted along it: the first robot takes the first one, the second the first of the other half.
+    After a refusal they swap, and after another one the second robot takes the next.
     """
     points, (here, holds) = _points(prompt), _grippers(prompt)[robot]
     if holds == "nothing":
@@ -36,12 +36,13 @@ def pack(prompt: Prompt, robot: str, said: Mapping[str, str]) -> str:
         full = _IN_SLOT.findall(prompt.own)
         names = [name for name in points if name.startswith("bin_") and name not in full]
     names.sort(key=lambda name: points[name])
-    number = 0
-    if robot != prompt.robots[0] and len(names) > 1:
-        number = 1 + (len(names) // 2 - 1 + len(prompt.refused)) % (len(names) - 1)
+    shift, swap = divmod(len(prompt.refused), 2)
+    name = names[0]
+    if (robot != prompt.robots[0]) != bool(swap) and len(names) > 1:
+        name = names[1 + (len(names) // 2 - 1 + shift) % (len(names) - 1)]
     if holds == "nothing":
-        return f"PICK {names[number]} PATH {_over(here, points[names[number]], TRAVEL)}"
-    return f"PLACE {holds} {names[number]} PATH {_over(here, points[names[number]], TRAVEL, lift=True)}"
+        return f"PICK {name} PATH {_over(here, points[name], TRAVEL)}"
+    return f"PLACE {holds} {name} PATH {_over(here, points[name], TRAVEL, lift=True)}"
 
 
 def pack_wrongly(prompt: Prompt, rng: np.random.Generator) -> str:
