@@ -40,7 +40,8 @@ class Speakers(RuleSpeakers):
     """Answers the prompts of all participants of a task.
 
     Args:
-        rate: of each fault: a wrong action, a path through the table, a missing keyword, a missing robot, an early EXECUTE.
+        rate: of each fault: a wrong action, a path through the table, a missing keyword, a missing robot, an early
+            EXECUTE.
         seed: of the faults.
     """
 

@@ -61,8 +61,8 @@ class PackGrocery(TableTask):
 
     name: ClassVar[str] = "pack"
     rules: str = (
-        f"Pack all groceries from the table into the bin: {', '.join(SIZES)}. The bin has six slots, each for one thing. In "
-        "one round each robot does exactly one action, and both move at the same time. A robot without a thing picks "
+        f"Pack all groceries from the table into the bin: {', '.join(SIZES)}. The bin has six slots, each for one "
+        "thing. In one round each robot does exactly one action, and both move at the same time. A robot without a thing picks "
         "one; a robot with a thing places it in an empty slot. Choose things and slots far enough from each other that "
         "the arms do not meet. The task is done when all six things are in the bin."
     )

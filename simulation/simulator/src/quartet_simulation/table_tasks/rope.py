@@ -47,8 +47,8 @@ class MoveRope(TableTask):
         "above the wall and put it into the groove. One robot takes rope_front_end, the other rope_back_end, in the "
         "same round; in another round both put their ends onto different ends of the groove. The rope does not "
         "stretch: while both hold it, the distance between the grippers must stay the same or get a little smaller on "
-        "all of the way. The arms must not meet: each takes the end that is nearer to its side of the table. The task is "
-        "done when the rope lies in the groove."
+        "all of the way. The arms must not meet: each takes the end that is nearer to its side of the table. The "
+        "task is done when the rope lies in the groove."
     )
     path_rules: str = (
         "A PATH has exactly four points through which the tip of the gripper moves, between where it is now and its "

@@ -268,8 +268,8 @@ class TableTask(ABC):
                 yield (
                     f"the PATH of {robot} is uneven. Its longest segment is {point_text(longest[0])} to "
                     f"{point_text(longest[1])} with {high:.2f} m, its shortest {point_text(shortest[0])} to "
-                    f"{point_text(shortest[1])} with {low:.2f} m. The standard deviation of its segments is {spread:.2f} m, "
-                    f"at most {self.most_uneven} m. Space the points more evenly."
+                    f"{point_text(shortest[1])} with {low:.2f} m. The standard deviation of its segments is "
+                    f"{spread:.2f} m, at most {self.most_uneven} m. Space the points more evenly."
                 )
 
     def step(self, plan: JointPlan) -> Outcome:
