@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -16,8 +16,12 @@ _ON_TABLE = re.compile(r"^(\w+): .+, on the table$", re.MULTILINE)
 _IN_SLOT = re.compile(r"^\w+: .+, in (bin_\w+)$", re.MULTILINE)
 _SIDE = re.compile(r"(\w+) stands on the side of the table with (small|large) y")
 _END_OF_POINT = re.compile(r"[^,(]+\)")
-TRAVEL, CARRY = 0.55, 0.52
-"""Heights at which a gripper passes above groceries, and above the wall with the rope [m]."""
+TRAVEL = 0.55
+"""Height at which a gripper passes above groceries [m]."""
+OVER_WALL = 0.13
+"""Height above the wall at which a gripper carries an end of the rope [m]."""
+HOVER = 0.2
+"""Height above an end of the rope at which a gripper comes [m]."""
 SLACK = 0.012
 """How far each gripper moves towards the other once the rope is up [m]."""
 INSIDE_TABLE = 0.12
@@ -58,18 +62,21 @@ def move_rope(prompt: Prompt, robot: str, said: Mapping[str, str]) -> str:
     ends = sorted(("rope_front_end", "rope_back_end"), key=lambda end: points[end][1])
     if holds not in ends:
         far = (dict(_SIDE.findall(prompt.own))[robot] == "large") != bool(len(prompt.refused) % 2)
-        return f"PICK {ends[far]} PATH {_over(here, points[ends[far]], CARRY)}"
+        return f"PICK {ends[far]} PATH {_over(here, points[ends[far]], points[ends[far]][2] + HOVER)}"
     other = points[next(end for end in ends if end != holds)]
     target = "groove_left_end" if here[0] < other[0] else "groove_right_end"
     share = SLACK / max(SLACK, math.dist(here[:2], other[:2]))
-    loose = (here[0] + share * (other[0] - here[0]), here[1] + share * (other[1] - here[1]), here[2])
-    return f"PUT {holds} {target} PATH {_over(loose, points[target], CARRY, lift=True)}"
+    loose = (here[0] + share * (other[0] - here[0]), here[1] + share * (other[1] - here[1]))
+    carry = points["wall_front_top"][2] + OVER_WALL
+    (x, y), (goal_x, goal_y, _) = loose, points[target]
+    way = ((0.0, 0.0, min(carry, here[2] + HOVER)), (1 / 3, 2 / 3, carry), (2 / 3, 1.0, carry), (1.0, 1.0, carry))
+    return f"PUT {holds} {target} PATH {_path((x + a * (goal_x - x), y + b * (goal_y - y), z) for a, b, z in way)}"
 
 
 def move_rope_wrongly(prompt: Prompt, rng: np.random.Generator) -> str:
     """Return a PUT of any end to any end of the groove."""
     ends = [rng.choice([name for name in _points(prompt) if name.startswith(what)]) for what in ("rope", "groove")]
-    return f"PUT {' '.join(ends)} PATH {_over((0, 0, 0.5), (0.4, 0.5, 0.4), CARRY)}"
+    return f"PUT {' '.join(ends)} PATH {_over((0, 0, 0.5), (0.4, 0.5, 0.4), TRAVEL)}"
 
 
 def through_table(action: str) -> str:
@@ -90,5 +97,9 @@ def _grippers(prompt: Prompt) -> dict[str, tuple[Point, str]]:
 def _over(here: Point, goal: Point, height: float, *, lift: bool = False) -> str:
     """Return a path at a height to above a goal; with `lift`, its first point is above where the gripper is."""
     shares = np.linspace(0, 1, 4) if lift else np.linspace(0, 1, 5)[1:]
-    points = ((here[0] + share * (goal[0] - here[0]), here[1] + share * (goal[1] - here[1])) for share in shares)
-    return f"[{', '.join(f'({x:.3f}, {y:.3f}, {height})' for x, y in points)}]"
+    (x, y, _), (goal_x, goal_y, _) = here, goal
+    return _path((x + share * (goal_x - x), y + share * (goal_y - y), height) for share in shares)
+
+
+def _path(points: Iterable[Point]) -> str:
+    return f"[{', '.join(f'({x:.3f}, {y:.3f}, {z:.3f})' for x, y, z in points)}]"

@@ -62,9 +62,9 @@ class PackGrocery(TableTask):
     name: ClassVar[str] = "pack"
     rules: str = (
         f"Pack all groceries from the table into the bin: {', '.join(SIZES)}. The bin has six slots, each for one "
-        "thing. In one round each robot does exactly one action, and both move at the same time. A robot without a thing picks "
-        "one; a robot with a thing places it in an empty slot. Choose things and slots far enough from each other that "
-        "the arms do not meet. The task is done when all six things are in the bin."
+        "thing. In one round each robot does exactly one action, and both move at the same time. A robot "
+        "without a thing picks one; a robot with a thing places it in an empty slot. Choose things and slots far "
+        "enough from each other that the arms do not meet. The task is done when all six things are in the bin."
     )
     path_rules: str = (
         "A PATH has exactly four points through which the tip of the gripper moves, between where it is now and its "
