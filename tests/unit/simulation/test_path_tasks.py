@@ -165,9 +165,11 @@ def test_rope_is_done_in_the_groove_only() -> None:
     x, y, _ = GROOVE_CENTRE
     state = task.scene.snapshot()
     straight = task.scene.data.qpos
-    task.scene.place("rope/00", (x - 0.36, y, 0.2015))
     number = task.scene.model.joint("rope").qposadr[0]
     straight[number + 7 : number + 7 + 4 * 24] = np.tile([1.0, 0, 0, 0], 24)
+    task.scene.place("rope/00", (x - 0.36, y, 0.4))
+    assert not task.done, "its ends are near those of the groove, but it does not touch the floor"
+    task.scene.place("rope/00", (x - 0.36, y, 0.2015))
     task.scene.settle()
     assert task.done
     task.scene.restore(state)
