@@ -10,13 +10,14 @@ from quartet_research.harness.study import Case, Record
 from quartet_research.roco.options import read_experiment
 from quartet_research.roco.report import make_report
 from quartet_research.roco.speakers import Speakers
+from quartet_research.roco.speakers.paths import through_table
 from quartet_research.roco.speakers.prompt import Prompt
 from quartet_research.roco.speakers.sorting import next_panel, sort
 from quartet_research.roco.speakers.stacking import stack
 from quartet_research.roco.trial import Trial, play
 from quartet_simulation.table_tasks import TASKS, Outcome, SortCubes
 from quartet_teams import Answer, Discussion, NoPlanError
-from quartet_teams.roco import MOST_ATTEMPTS, Mode, Past, Roco
+from quartet_teams.roco import MOST_ATTEMPTS, Mode, Past, Roco, parse_reply
 
 
 @pytest.mark.parametrize(
@@ -121,8 +122,17 @@ async def test_faults_show_in_what_the_checks_refuse() -> None:
     assert refused > 3
 
 
+async def test_path_through_the_table_is_refused_at_its_points() -> None:
+    world = TASKS["pack"](1)
+    plan = (await Roco().decide(world, Past(), Discussion(Speakers(0.0, 1)))).plan
+    lines = "\n".join(f"NAME {robot} ACTION {through_table(str(action))}" for robot, action in plan.items())
+    sunk = parse_reply(f"EXECUTE\n{lines}", world)
+    assert [point[:2] for point in sunk["Bob"].path] == [point[:2] for point in plan["Bob"].path]
+    assert {stage for stage, _ in world.check(sunk)} == {"waypoints"}
+
+
 @pytest.mark.long
-@pytest.mark.parametrize(("task", "most"), [("sort", 8), ("sandwich", 12)])
+@pytest.mark.parametrize(("task", "most"), [("sort", 8), ("sandwich", 12), ("pack", 8), ("rope", 4)])
 def test_speakers_do_the_task(task: str, most: int) -> None:
     trial = asyncio.run(play(task, 4, Roco(), Speakers(0.0, 4), most_steps=20))
     assert (trial.succeeded, trial.reason, trial.arm_contacts) == (True, "", 0)
@@ -151,7 +161,7 @@ def test_tables_have_the_published_figures_beside() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"tasks": ["juggle"]}, "no task 'juggle'; valid: sandwich, sort"),
+        ({"tasks": ["juggle"]}, "no task 'juggle'; valid: sandwich, rope, pack, sort"),
         ({"framework": ["choir"]}, "no framework 'choir'; valid: dialogue, central, one_voice"),
         ({"history": ["some"]}, "no history 'some'; valid: all, none"),
         ({"feedback": ["maybe"]}, "no feedback 'maybe'; valid: on, off"),

@@ -10,6 +10,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from quartet_research.harness.speakers import RuleSpeakers
+from quartet_research.roco.speakers.paths import (
+    move_rope,
+    move_rope_wrongly,
+    pack,
+    pack_wrongly,
+    through_table,
+)
 from quartet_research.roco.speakers.prompt import WAIT, Prompt, read_prompt
 from quartet_research.roco.speakers.sorting import sort, sort_wrongly
 from quartet_research.roco.speakers.stacking import stack, stack_wrongly
@@ -23,6 +30,8 @@ Err = Callable[[Prompt, np.random.Generator], str]
 ROLES: dict[str, tuple[Act, Err]] = {
     "Seven panels": (sort, sort_wrongly),
     "Make a": (stack, stack_wrongly),
+    "Pack all groceries": (pack, pack_wrongly),
+    "A rope lies": (move_rope, move_rope_wrongly),
 }
 """Roles by the first words of the task."""
 
@@ -31,7 +40,8 @@ class Speakers(RuleSpeakers):
     """Answers the prompts of all participants of a task.
 
     Args:
-        rate: of each fault: a wrong action, a missing keyword, a missing robot, an early EXECUTE.
+        rate: of each fault: a wrong action, a path through the table, a missing keyword, a missing robot, an early
+            EXECUTE.
         seed: of the faults.
     """
 
@@ -44,7 +54,8 @@ class Speakers(RuleSpeakers):
         act, err = next(role for words, role in ROLES.items() if prompt.task.startswith(words))
 
         def decide(robot: str, said: Mapping[str, str]) -> str:
-            return err(prompt, self._rng) if self._chance(self._rate) else act(prompt, robot, said)
+            action = err(prompt, self._rng) if self._chance(self._rate) else act(prompt, robot, said)
+            return through_table(action) if " PATH " in action and self._chance(self._rate) else action
 
         if participant == PLANNER:
             plan: dict[str, str] = {}

@@ -86,7 +86,8 @@ def plan_motion(
     Args:
         scene: the table; what hands hold moves with them.
         goals: by arm; an arm that is left out, or whose goal is None, stays.
-        waypoints: goals on the way, which the search tries first; those that cannot be reached are left out.
+        waypoints: goals on the way, which the search tries first; those that cannot be reached are left out, unless
+            arms move straight.
         split: go from waypoint to waypoint, with a stop at each.
         straight: arms whose tips move in straight lines and turn evenly, from stop to stop; nothing is searched then.
         level: arms whose hands must not lean on the way, as with something on a dustpan.
@@ -144,18 +145,19 @@ def _legs(
     legs: list[_Leg] = []
     for number, goals in enumerate(stops, 1):
         last = number == len(stops)
+        needed = last or bool(straight)
         found, lines = _solve(scene, goals, collisions, start if last and not split else near, (*straight, *level))
         bent = tuple(name for name in straight if isinstance(goals.get(name), HandPose) and name not in lines)
         if found.ok and not bent:
             legs.append(_Leg(found.choices if last else found.choices[:1], lines))
             near = found.choices[0]
-        elif last and found.unsolved:
+        elif needed and found.unsolved:
             poses = "; ".join(f"{arm} ({_text(pose)})" for arm, pose in found.unsolved.items())
             text = f"no joint positions reach the goal of {poses}"
             return PlanFailure("ik", text, tuple(found.unsolved), checks=collisions.checks)
-        elif last and found.contacts:
+        elif needed and found.contacts:
             return _failure("goal_contact", "at the goal", collisions, found.contacts)
-        elif last:
+        elif needed:
             text = f"{', '.join(bent)} cannot move straight to the goal; give a waypoint, or let the way be searched"
             return PlanFailure("ik", text, bent, checks=collisions.checks)
     return legs

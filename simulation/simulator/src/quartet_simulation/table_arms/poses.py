@@ -44,6 +44,14 @@ class HandPose:
         mujoco.mju_quat2Mat(matrix, unit / np.linalg.norm(unit))
         return matrix.reshape(3, 3)
 
+    def towards(self, other: HandPose, position: Vector, share: float) -> HandPose:
+        """Return the pose at a position, turned by a share of the shortest turn from this pose to another (slerp)."""
+        turn, quaternion = np.zeros(3), np.array(self.quaternion, dtype=float)
+        mujoco.mju_subQuat(turn, np.array(other.quaternion, dtype=float), quaternion)
+        mujoco.mju_quatIntegrate(quaternion, turn, share)
+        w, x, y, z = (float(value) for value in quaternion)
+        return HandPose(position, (w, x, y, z), other.any_turn)
+
 
 def vector(values: np.ndarray) -> Vector:
     """Return three coordinates as a tuple."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from quartet_simulation.table_arms import HandPose, Scene
+from quartet_simulation.table_arms.poses import Vector
 
 HOVER = 0.12
 """Height above a grasp or a target at which a hand comes from the side and leaves [m]."""
@@ -29,8 +32,7 @@ def grasp_pose(scene: Scene, name: str, outline: Outline, *, suction: bool) -> H
     top = z + outline.height / 2
     if suction:
         return HandPose.down((x, y, top), any_turn=True)
-    rotation = scene.rotation(name)
-    return HandPose.down((x, y, top - min(DEPTH, outline.height / 2)), math.atan2(rotation[1, 0], rotation[0, 0]))
+    return HandPose.down((x, y, top - min(DEPTH, outline.height / 2)), yaw_of(scene.rotation(name)))
 
 
 def place_pose(outline: Outline, target: tuple[float, float, float], tip_z: float) -> HandPose:
@@ -49,3 +51,13 @@ def above(pose: HandPose) -> HandPose:
     """Return the pose `HOVER` above another."""
     x, y, z = pose.position
     return HandPose((x, y, z + HOVER), pose.quaternion, pose.any_turn)
+
+
+def yaw_of(rotation: np.ndarray) -> float:
+    """Return the horizontal direction of the x axis of a rotation matrix [rad]."""
+    return math.atan2(rotation[1, 0], rotation[0, 0])
+
+
+def point_text(point: Vector) -> str:
+    """Return a point as texts show it, in centimetres."""
+    return f"({', '.join(f'{value:.2f}' for value in point)})"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -15,13 +17,15 @@ from quartet_simulation.table_arms import (
     Goal,
     GoalCheck,
     HandPose,
+    MotionPlan,
     PlanFailure,
     Scene,
     check_goals,
     execute,
     plan_motion,
 )
-from quartet_simulation.table_tasks.handling import above
+from quartet_simulation.table_arms.poses import Vector
+from quartet_simulation.table_tasks.handling import above, point_text, yaw_of
 from quartet_teams import Complaint, Stage, check_in_order
 from quartet_teams.roco import Action, Form, JointPlan, Verb, sub_plans
 
@@ -41,6 +45,8 @@ class Phase:
     """Body that the hand grasps or releases."""
     allow: tuple[tuple[str, str], ...] = ()
     """Pairs of bodies that may touch in this motion; an arm's name stands for its hand."""
+    waypoints: tuple[HandPose, ...] = ()
+    """Stops on the way to the goal."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,12 @@ class TableTask(ABC):
     rules: str
     path_rules: str = ""
     equal_paths: bool = False
+    path_points: ClassVar[int] = 4
+    """Points of each PATH."""
+    most_bad_waypoints: ClassVar[int] = 0
+    """Waypoints of a plan that may fail the checks; the motion leaves them out."""
+    most_uneven: ClassVar[float] = 1.0
+    """Standard deviation of the segments of a path, from the hand through its points to the goal, at most [m]."""
     arms: ClassVar[tuple[ArmAt, ...]]
     reach: ClassVar[Mapping[str, Box]]
     """Published box in which each robot may act [m]."""
@@ -89,6 +101,7 @@ class TableTask(ABC):
         self.steps = 0
         self.scene = self._build(np.random.default_rng(seed))
         self.scene.settle()
+        self._home_yaw = {robot: yaw_of(self.scene.hand_pose(robot).rotation) for robot in self.robots}
 
     @abstractmethod
     def _build(self, rng: np.random.Generator) -> Scene:
@@ -144,14 +157,37 @@ class TableTask(ABC):
         resting = ((action.object, body) for body in self.rests if body != action.object)
         return ((action.robot, action.object), *resting)
 
+    def _fingers_down(self, robot: str, position: Vector, yaw: float, period: float = math.pi) -> HandPose:
+        """Return the pose of a hand that points down and is turned the least from where it is at home.
+
+        Args:
+            robot: whose hand it is.
+            position: of its tip [m].
+            yaw: horizontal direction along which the fingers close [rad].
+            period: turn after which the fingers take the object in the same way [rad].
+        """
+        turns = round((self._home_yaw[robot] - yaw) / period)
+        return HandPose.down(position, yaw + turns * period)
+
+    def _waypoints(self, action: Action, goal: HandPose) -> tuple[HandPose, ...]:
+        """Return the poses at the points of a path; the hand turns evenly from where it is to the goal."""
+        start, shares = self.scene.hand_pose(action.robot), np.linspace(0, 1, len(action.path) + 2)[1:-1]
+        return tuple(start.towards(goal, point, share) for point, share in zip(action.path, shares, strict=True))
+
     def _phases(self, action: Action) -> list[Phase]:
-        """Return the phases of an action, in order of execution: above its goal, there, above it, and home."""
+        """Return the phases of an action: above its goal, or along its path; there; above it; and home.
+
+        After a PICK along a path the hand stays; the next path lifts what it holds.
+        """
         goal = self._goal(action)
         if goal is None:
             return []
         high, allowed = above(goal), self._allowed(action)
         hand: Literal["grasp", "release"] = "grasp" if action.verb == "PICK" else "release"
-        phases = [Phase(high), Phase(goal, hand, action.object, allowed), Phase(high, allow=allowed)]
+        phases = [] if action.path else [Phase(high)]
+        phases.append(Phase(goal, hand, action.object, allowed, self._waypoints(action, goal)))
+        if not action.path or hand == "release":
+            phases.append(Phase(high, allow=allowed))
         if action.verb in self.home_after:
             phases.append(Phase(self.scene.home[self.scene.arm(action.robot).columns]))
         return phases
@@ -170,10 +206,12 @@ class TableTask(ABC):
                 yield f"{first} and {second} would collide at the goals; let one robot wait or act elsewhere."
 
         checks: dict[Stage, Callable[[JointPlan], Iterable[str]]] = {
-            "constraints": self._constraints,
+            "constraints": lambda plan: [*self._wrong_lengths(plan), *self._constraints(plan)],
             "reach": self._out_of_reach,
             "ik": without_joints,
             "collision": collisions,
+            "waypoints": self._bad_waypoints,
+            "spacing": self._uneven_paths,
         }
         return check_in_order(plan, checks)
 
@@ -185,10 +223,54 @@ class TableTask(ABC):
 
     def _out_of_reach(self, plan: JointPlan) -> Iterable[str]:
         for goals in self._goals(plan):
-            for robot, pose in goals.poses.items():
-                ranges = zip(pose.position, self.reach[robot], strict=True)
-                if not all(low <= value <= high for value, (low, high) in ranges):
-                    yield f"{robot} does not reach {_text(pose)}; let another robot do it, or take another target."
+            for robot, pose in self._beyond_reach(goals):
+                yield f"{robot} does not reach {_text(pose)}; let another robot do it, or take another target."
+
+    def _beyond_reach(self, goals: _Goals) -> Iterable[tuple[str, HandPose]]:
+        for robot, pose in goals.poses.items():
+            ranges = zip(pose.position, self.reach[robot], strict=True)
+            if not all(low <= value <= high for value, (low, high) in ranges):
+                yield robot, pose
+
+    def _wrong_lengths(self, plan: JointPlan) -> Iterable[str]:
+        for robot, action in plan.items():
+            if action.path and len(action.path) != self.path_points:
+                yield f"the PATH of {robot} has {len(action.path)} points; it must have exactly {self.path_points}."
+
+    def _bad_waypoints(self, plan: JointPlan) -> Iterable[str]:
+        """Return the faults of all waypoints, if more of them are bad than may be."""
+        goals = {robot: self._goal(action) for robot, action in plan.items() if action.path}
+        ways = {robot: self._waypoints(plan[robot], goal) for robot, goal in goals.items() if goal}
+        allow = tuple(pair for robot in ways for pair in self._allowed(plan[robot]))
+        steps = [_Goals(poses, allow) for poses in _steps(ways)]
+        faults = {number: texts for number, one in enumerate(steps, 1) if (texts := self._faults(one))}
+        if len(faults) > self.most_bad_waypoints:
+            for number, texts in faults.items():
+                yield from (f"at point {number} of the paths {text}; choose another point." for text in texts)
+
+    def _faults(self, goals: _Goals) -> list[str]:
+        """Return why hands cannot be at poses at the same time; [] if they can."""
+        if beyond := [f"{robot} does not reach {_text(pose)}" for robot, pose in self._beyond_reach(goals)]:
+            return beyond
+        found = check_goals(self.scene, goals.poses, goals.allow)
+        unsolved = [f"{robot} has no joint positions (IK) for {_text(pose)}" for robot, pose in found.unsolved.items()]
+        return unsolved or [f"{first} and {second} would collide" for first, second in found.contacts]
+
+    def _uneven_paths(self, plan: JointPlan) -> Iterable[str]:
+        for robot, action in plan.items():
+            if not action.path or (goal := self._goal(action)) is None:
+                continue
+            points = [self.scene.hand_pose(robot).position, *action.path, goal.position]
+            segments = sorted((math.dist(*ends), ends) for ends in itertools.pairwise(points))
+            spread = float(np.std([length for length, _ in segments]))
+            if spread > self.most_uneven:
+                (low, shortest), (high, longest) = segments[0], segments[-1]
+                yield (
+                    f"the PATH of {robot} is uneven. Its longest segment is {point_text(longest[0])} to "
+                    f"{point_text(longest[1])} with {high:.2f} m, its shortest {point_text(shortest[0])} to "
+                    f"{point_text(shortest[1])} with {low:.2f} m. The standard deviation of its segments is "
+                    f"{spread:.2f} m, at most {self.most_uneven} m. Space the points more evenly."
+                )
 
     def step(self, plan: JointPlan) -> Outcome:
         """Execute a plan that passed the checks. If it cannot be executed, the scene is rewound; the step counts."""
@@ -212,12 +294,7 @@ class TableTask(ABC):
     def _run(self, phases: Mapping[str, Phase], number: int) -> tuple[str, float, int]:
         """Move all arms at once, then their hands; return why it failed, processor time [s] and contacts of arms."""
         began = time.thread_time()
-        plan = plan_motion(
-            self.scene,
-            {robot: phase.goal for robot, phase in phases.items()},
-            allow=[pair for phase in phases.values() for pair in phase.allow],
-            seed=self.seed + 1000 * self.steps + number,
-        )
+        plan = self._plan(phases, self.seed + 1000 * self.steps + number)
         spent = time.thread_time() - began
         if isinstance(plan, PlanFailure):
             return f"no motion was found: {plan.text}", spent, 0
@@ -227,18 +304,36 @@ class TableTask(ABC):
         for robot, body in done.lost.items():
             return f"{robot} lost {body} on the way", spent, len(done.arm_contacts)
         wanted = {robot: phase.object for robot, phase in phases.items() if phase.then == "grasp"}
-        found = self.scene.grasp(*wanted) if wanted else {}
+        if wanted:
+            self.scene.grasp(*wanted)
         for robot, name in wanted.items():
-            if found[robot] != name:
-                return f"{robot} did not grasp {name}: it holds {found[robot] or 'nothing'}", spent, 0
+            if name not in (held := self.held(robot)):
+                return f"{robot} did not grasp {name}: it holds {', '.join(held) or 'nothing'}", spent, 0
         if opened := [robot for robot, phase in phases.items() if phase.then == "release"]:
             self.scene.release(*opened)
         return "", spent, 0
+
+    def _plan(self, phases: Mapping[str, Phase], seed: int) -> MotionPlan | PlanFailure:
+        """Plan the motion of all arms: along waypoints straight, or searched where straight lines collide."""
+        goals = {robot: phase.goal for robot, phase in phases.items()}
+        ways = {robot: phase.waypoints for robot, phase in phases.items() if phase.waypoints}
+        allow, stops = [pair for phase in phases.values() for pair in phase.allow], _steps(ways)
+        if stops:
+            plan = plan_motion(self.scene, goals, stops, straight=list(ways), allow=allow)
+            if isinstance(plan, MotionPlan):
+                return plan
+        return plan_motion(self.scene, goals, stops, split=True, allow=allow, seed=seed)
 
     def picture(self) -> np.ndarray:
         """Return a picture of the table (height, width, 3), uint8 RGB."""
         return self.scene.picture()
 
 
+def _steps(ways: Mapping[str, Sequence[HandPose]]) -> list[dict[str, HandPose]]:
+    """Return the poses of all hands at their first waypoints, then at their second ones, and so on."""
+    count = max(map(len, ways.values()), default=0)
+    return [{robot: way[number] for robot, way in ways.items() if number < len(way)} for number in range(count)]
+
+
 def _text(pose: HandPose) -> str:
-    return f"({', '.join(f'{value:.2f}' for value in pose.position)})"
+    return point_text(pose.position)
