@@ -59,6 +59,8 @@ class Hand:
     open: float = 0.0
     closed: float = 0.0
     """Set points of the actuator: of each finger [m], or the share of the greatest pull."""
+    pad_half: float = 0.0
+    """Half of the length of the pads, which end at the tip [m]."""
 
 
 @dataclass(frozen=True)
@@ -123,12 +125,12 @@ def _ur5_fingers(spec: mujoco.MjSpec, flange: Any) -> Hand:
     ur5.add_gripper(spec, flange)
     spec.actuator(GRIP).forcerange = [-GRIP_N, GRIP_N]
     tip = (0.0, 0.0, dimensions.FINGER_OFFSET)
-    return Hand(tip, ("left_pad", "right_pad"), 0.0, dimensions.STROKE / 2)
+    return Hand(tip, ("left_pad", "right_pad"), 0.0, dimensions.STROKE / 2, pad_half=0.025)
 
 
 def _panda_fingers(spec: mujoco.MjSpec, flange: Any) -> Hand:
     panda.add_hand(spec, flange)
-    return Hand((0.0, 0.0, panda.TCP + panda.TIP), panda.PADS, panda.FINGER_TRAVEL, 0.0)
+    return Hand((0.0, 0.0, panda.TCP + panda.TIP), panda.PADS, panda.FINGER_TRAVEL, 0.0, pad_half=0.0115)
 
 
 KINDS = {
