@@ -10,8 +10,6 @@ from quartet_teams.errors import NoAgreementError
 EXECUTE, PROCEED = "EXECUTE", "PROCEED"
 _KEYWORD = re.compile(rf"\b({EXECUTE}|{PROCEED})\b|^[^\w\n]*((?i:{EXECUTE}|{PROCEED}))\b[^\w\n]*$", re.MULTILINE)
 """The keyword in capitals, or in any case on a line of its own."""
-
-
 MOST_SAID = 4000
 """Characters of one turn that the others hear."""
 

@@ -25,6 +25,7 @@ HOVER = 0.2
 SLACK = 0.012
 """How far each gripper moves towards the other once the rope is up [m]."""
 INSIDE_TABLE = 0.12
+"""Height of a point inside the table [m]."""
 
 
 def pack(prompt: Prompt, robot: str, said: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ friction; they are released over the floor of the bin, not dropped from above it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -16,8 +16,8 @@ import numpy as np
 from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, build_table
 from quartet_simulation.table_arms.poses import Vector
 from quartet_simulation.table_tasks.handling import DROP, point_text, yaw_of
-from quartet_simulation.table_tasks.task import Box, TableTask
-from quartet_teams.roco import Action, Form, JointPlan, Verb
+from quartet_simulation.table_tasks.task import Box, PathTask
+from quartet_teams.roco import Action, Form, Verb
 
 TABLE_TOP = 0.15
 BIN, BIN_CENTRE, BIN_HALF, BIN_FLOOR = "bin", (0.45, 0.5, 0.16), (0.35, 0.2), 0.18
@@ -56,7 +56,7 @@ NEAR_CENTRE = 0.06
 """Distance from the middle of the bin at which a thing is packed, whatever it touches [m]."""
 
 
-class PackGrocery(TableTask):
+class PackGrocery(PathTask):
     """One episode of packing."""
 
     name: ClassVar[str] = "pack"
@@ -73,7 +73,6 @@ class PackGrocery(TableTask):
         "the slot. A gripper and what hangs from it must pass above the things on the table and in the bin. Keep z "
         "between 0.25 and 0.8."
     )
-    equal_paths: bool = True
     most_uneven: ClassVar[float] = 0.19
     arms: ClassVar[tuple[ArmAt, ...]] = (
         ArmAt("Alice", "ur5", (-0.2, -0.07, 0.15), math.pi / 2, (-1.3, 1.3)),
@@ -120,14 +119,6 @@ class PackGrocery(TableTask):
         """Return what a robot can do."""
         return f"{robot} holds one thing at a time and reaches all of the table and the bin."
 
-    def describe(self) -> str:
-        """Return the points of things and slots, and both grippers."""
-        return "\n".join([self._describe_table(), *map(self._gripper, self.robots)])
-
-    def describe_robot(self, robot: str) -> str:
-        """Return the points of things and slots, and a robot's own gripper."""
-        return f"{self._describe_table()}\n{self._gripper(robot)}"
-
     def _describe_table(self) -> str:
         slots = (f"{slot}: {point_text(point)}" for slot, point in SLOTS.items())
         return "\n".join([*map(self._where, SIZES), *slots])
@@ -141,13 +132,6 @@ class PackGrocery(TableTask):
         else:
             where = "on the table"
         return f"{item}: {point_text((x, y, z + SIZES[item][2] / 2 + SEEN_ABOVE))}, {where}"
-
-    def _gripper(self, robot: str) -> str:
-        tip = point_text(self.scene.hand_pose(robot).position)
-        return f"Gripper of {robot}: {tip}, holding {', '.join(self.held(robot)) or 'nothing'}"
-
-    def _constraints(self, plan: JointPlan) -> Iterable[str]:
-        return ()
 
     def _goal(self, action: Action) -> HandPose:
         robot, item = action.robot, action.object

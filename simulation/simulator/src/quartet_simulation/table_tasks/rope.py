@@ -7,7 +7,7 @@ inside the ends of the groove, which are 0.8 m apart; it is held by friction, at
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -15,8 +15,8 @@ import numpy as np
 from quartet_simulation.table_arms import ArmAt, HandPose, Rope, Scene, Shape, Thing, build_table
 from quartet_simulation.table_arms.poses import Vector
 from quartet_simulation.table_tasks.handling import point_text, yaw_of
-from quartet_simulation.table_tasks.task import Box, TableTask
-from quartet_teams.roco import Action, Form, JointPlan, Verb
+from quartet_simulation.table_tasks.task import Box, PathTask
+from quartet_teams.roco import Action, Form, Verb
 
 TABLE_TOP = 0.15
 ROPE = "rope"
@@ -38,7 +38,7 @@ NEAR_END = 0.2
 """Distance between an end of the rope and one of the groove at success [m]."""
 
 
-class MoveRope(TableTask):
+class MoveRope(PathTask):
     """One episode of moving the rope."""
 
     name: ClassVar[str] = "rope"
@@ -57,7 +57,6 @@ class MoveRope(TableTask):
         "is above the end of the groove. The rope sags between the grippers by up to 0.1, so pass high above the wall. "
         "Keep z between 0.25 and 0.55."
     )
-    equal_paths: bool = True
     most_uneven: ClassVar[float] = 0.3
     arms: ClassVar[tuple[ArmAt, ...]] = (
         ArmAt("Alice", "ur5", (-0.4, -0.2, 0.15), math.pi / 2, (-1.3, 1.3)),
@@ -118,8 +117,8 @@ class MoveRope(TableTask):
 
     def held(self, robot: str) -> Collection[str]:
         """Return the end of the rope in a robot's gripper, or "rope" if it holds another part."""
-        body = self.scene.holds(robot) or ""
-        return tuple(self._part(name) for name in (body,) if name)
+        body = self.scene.holds(robot)
+        return (self._part(body),) if body else ()
 
     def _part(self, body: str) -> str:
         number = int(body.rpartition("/")[2]) if body.startswith(f"{ROPE}/") else -1
@@ -133,24 +132,9 @@ class MoveRope(TableTask):
         side = "small y" if robot == "Alice" else "large y"
         return f"{robot} stands on the side of the table with {side} and holds one end of the rope at a time."
 
-    def describe(self) -> str:
-        """Return the points of rope, wall and groove, and both grippers."""
-        return "\n".join([self._describe_table(), *map(self._gripper, self.robots)])
-
-    def describe_robot(self, robot: str) -> str:
-        """Return the points of rope, wall and groove, and a robot's own gripper."""
-        return f"{self._describe_table()}\n{self._gripper(robot)}"
-
     def _describe_table(self) -> str:
         points = {end: self._end(end) for end in ENDS} | self._corners | {end: _release(end) for end in GROOVE_ENDS}
         return "\n".join(f"{name}: {point_text(point)}" for name, point in points.items())
-
-    def _gripper(self, robot: str) -> str:
-        tip = point_text(self.scene.hand_pose(robot).position)
-        return f"Gripper of {robot}: {tip}, holding {', '.join(self.held(robot)) or 'nothing'}"
-
-    def _constraints(self, plan: JointPlan) -> Iterable[str]:
-        return ()
 
     def _allowed(self, action: Action) -> tuple[tuple[str, str], ...]:
         return ((action.robot, self._rope.link(0)),)

@@ -329,6 +329,31 @@ class TableTask(ABC):
         return self.scene.picture()
 
 
+class PathTask(TableTask):
+    """A task in which each robot moves something along a path in each step. All robots see the same table."""
+
+    equal_paths: bool = True
+
+    @abstractmethod
+    def _describe_table(self) -> str:
+        """Return the points of things and targets."""
+
+    def describe(self) -> str:
+        """Return the points of things and targets, and all grippers."""
+        return "\n".join([self._describe_table(), *map(self._gripper, self.robots)])
+
+    def describe_robot(self, robot: str) -> str:
+        """Return the points of things and targets, and a robot's own gripper."""
+        return f"{self._describe_table()}\n{self._gripper(robot)}"
+
+    def _gripper(self, robot: str) -> str:
+        tip = point_text(self.scene.hand_pose(robot).position)
+        return f"Gripper of {robot}: {tip}, holding {', '.join(self.held(robot)) or 'nothing'}"
+
+    def _constraints(self, plan: JointPlan) -> Iterable[str]:
+        return ()
+
+
 def _steps(ways: Mapping[str, Sequence[HandPose]]) -> list[dict[str, HandPose]]:
     """Return the poses of all hands at their first waypoints, then at their second ones, and so on."""
     count = max(map(len, ways.values()), default=0)
