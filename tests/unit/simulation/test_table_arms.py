@@ -387,6 +387,16 @@ def test_straight_motion_keeps_tip_on_a_line_at_an_even_turn() -> None:
     assert math.dist(scene.hand_pose("Bob").position, (0.6, 0.6, 0.3)) < 0.002
 
 
+def test_straight_motion_by_an_unreachable_waypoint_fails() -> None:
+    scene = build_table([ALICE])
+    go(scene, {"Alice": HandPose.down((-0.6, 0.4, 0.3))})
+    far, goal = {"Alice": HandPose.down((-0.4, 0.5, 4.0))}, {"Alice": HandPose.down((-0.2, 0.6, 0.3))}
+    failure = plan_motion(scene, goal, [far], straight=["Alice"])
+    assert isinstance(failure, PlanFailure)
+    assert (failure.reason, failure.arms) == ("ik", ("Alice",))
+    assert isinstance(plan_motion(scene, goal, [far], seed=1), MotionPlan), "a search leaves it out"
+
+
 def test_straight_motion_through_a_wall_names_what_it_meets() -> None:
     wall = Thing("wall", (Shape("box", (0.02, 0.2, 0.2)),), (-0.3, 0.5, 0.3))
     scene = build_table([ALICE], [wall])
