@@ -8,13 +8,14 @@ from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.result import Rate
 from quartet_research.harness.study import Case, Record
 from quartet_research.roco.options import read_experiment
+from quartet_research.roco.part import Trial
 from quartet_research.roco.report import make_report
 from quartet_research.roco.speakers import Speakers
 from quartet_research.roco.speakers.paths import through_table
 from quartet_research.roco.speakers.prompt import Prompt
 from quartet_research.roco.speakers.sorting import next_panel, sort
 from quartet_research.roco.speakers.stacking import stack
-from quartet_research.roco.trial import Trial, play
+from quartet_research.roco.table_part import play
 from quartet_simulation.table_tasks import TASKS, Outcome, SortCubes
 from quartet_teams import Answer, Discussion, NoPlanError
 from quartet_teams.roco import MOST_ATTEMPTS, Mode, Past, Roco, parse_reply
@@ -142,7 +143,9 @@ def test_speakers_do_the_task(task: str, most: int) -> None:
 def record(succeeded: bool, seed: int, feedback: str = "on") -> Record:
     setting = {"task": "sort", "framework": "dialogue", "history": "all", "feedback": feedback}
     reason = "" if succeeded else "not done in 20 steps"
-    trial = Trial(succeeded, 4, 6, 12, 100, 0, 1, 0, reason, 1.0, (0.1, 0.3))
+    trial = Trial(
+        succeeded, steps=4, attempts=6, calls=12, tokens=100, not_executed=1, reason=reason, plan_cpu_s=(0.1, 0.3)
+    )
     return Record("reference-speakers/0", Case(setting, {"seed": seed}), trial)
 
 
@@ -150,9 +153,9 @@ def test_tables_have_the_published_figures_beside() -> None:
     report = make_report(read_experiment({}), [record(True, 0), record(False, 1), record(True, 0, "off")])
     rows = {row["team"]: row for row in report.result.rows}
     assert rows["dialogue"]["success"] == "1/2"
-    assert rows["dialogue"]["GPT-4 in the paper"] == "0.93; 4.9, 1.3"
+    assert rows["dialogue"]["in the paper"] == "0.93; 4.9, 1.3"
     assert rows["dialogue"]["failed for"] == "1 not done in 20 steps"
-    assert rows["dialogue, no feedback"]["GPT-4 in the paper"] == "0.53; 4.9, 1.0"
+    assert rows["dialogue, no feedback"]["in the paper"] == "0.53; 4.9, 1.0"
     assert report.result.metrics["plan_failures"] == Rate(3, 12)
     assert report.result.metrics["success_rate_sort (reference-speakers/0, dialogue)"] == Rate(1, 2)
     assert report.result.metrics["plan_cpu_s_p50_3"] == pytest.approx(0.2)
@@ -161,7 +164,7 @@ def test_tables_have_the_published_figures_beside() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"tasks": ["juggle"]}, "no task 'juggle'; valid: sandwich, rope, pack, sort"),
+        ({"tasks": ["juggle"]}, "no task 'juggle'; valid: rocobench, sandwich, rope, pack, sort"),
         ({"framework": ["choir"]}, "no framework 'choir'; valid: dialogue, central, one_voice"),
         ({"history": ["some"]}, "no history 'some'; valid: all, none"),
         ({"feedback": ["maybe"]}, "no feedback 'maybe'; valid: on, off"),

@@ -9,23 +9,21 @@ from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.prices import SPEAKERS
 from quartet_research.harness.options import find_unknown, find_wrong_models, read_options
 from quartet_research.harness.study import Case, options_of
-from quartet_simulation.table_tasks import TASKS
+from quartet_research.roco.part import VARIED
+from quartet_research.roco.parts import GROUPS, PART_OF
 from quartet_site import Fault
 from quartet_teams.roco import Mode
-
-MODES = tuple(mode.value for mode in Mode)
-SWITCH = {"on": True, "off": False}
-HISTORY = {"all": True, "none": False}
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """Trials of every mode, task, history, feedback and model. Raises OptionError."""
+    """Trials of every task and model, with every mode, history and feedback that apply to it. Raises OptionError."""
 
     framework: tuple[str, ...] = (Mode.DIALOGUE.value,)
-    tasks: tuple[str, ...] = tuple(TASKS)
-    trials: int = 20
-    """Of each task (the paper: 20)."""
+    tasks: tuple[str, ...] = ("rocobench",)
+    """Tasks, or names of parts, which stand for all of their tasks."""
+    trials: int | None = None
+    """Of each task; None: as many as in the paper."""
     seed: int = 0
     history: tuple[str, ...] = ("all",)
     feedback: tuple[str, ...] = ("on",)
@@ -39,23 +37,25 @@ class Experiment:
             raise OptionError(wrong[0])
 
     def _find_faults(self) -> Iterator[Fault]:
-        yield from find_unknown("framework", self.framework, MODES)
-        yield from find_unknown("task", self.tasks, TASKS)
-        yield from find_unknown("history", self.history, HISTORY)
-        yield from find_unknown("feedback", self.feedback, SWITCH)
-        if self.trials < 1 or self.seed < 0:
+        for name, valid in VARIED.items():
+            yield from find_unknown(name, getattr(self, name), valid)
+        yield from find_unknown("task", self.tasks, [*GROUPS, *PART_OF])
+        if (self.trials is not None and self.trials < 1) or self.seed < 0:
             yield (), f"trials {self.trials} with seed {self.seed}: at least 1 trial, seed at least 0"
         yield from find_wrong_models(self.model, self.p_fault)
 
     @property
     def parts(self) -> list[tuple[dict[str, Any], list[Case]]]:
-        """Options of each task, mode, history and feedback alone, with their cases."""
+        """Options of each task and variant alone, with their cases."""
         found: list[tuple[dict[str, Any], list[Case]]] = []
-        for task, mode, history, feedback in itertools.product(self.tasks, self.framework, self.history, self.feedback):
-            setting = {"task": task, "framework": mode, "history": history, "feedback": feedback}
-            options = options_of(self) | {("tasks" if k == "task" else k): [value] for k, value in setting.items()}
-            seeds = range(self.seed, self.seed + self.trials)
-            found.append((options, [Case(setting, {"seed": seed}) for seed in seeds]))
+        for task in dict.fromkeys(task for name in self.tasks for task in GROUPS.get(name, (name,))):
+            part = PART_OF[task]
+            seeds = range(self.seed, self.seed + (self.trials or part.trials(task)))
+            for values in itertools.product(*(getattr(self, name) for name in part.varies)):
+                varied = dict(zip(part.varies, values, strict=True))
+                options = options_of(self) | {"tasks": [task]} | {name: [value] for name, value in varied.items()}
+                cases = [Case({"task": task, **varied}, {"seed": seed}) for seed in seeds]
+                found.append((options, cases))
         return found
 
 

@@ -9,18 +9,8 @@ from quartet_benchmarks.result import BenchResult, Rate, percentile
 from quartet_research.harness.study import Record, Report
 from quartet_research.harness.tables import grouped, success_cells
 from quartet_research.roco.options import Experiment
-from quartet_research.roco.published import PUBLISHED
-from quartet_research.roco.trial import STEPS, STEPS_WITHOUT_FEEDBACK
+from quartet_research.roco.parts import PART_OF
 from quartet_simulation.table_tasks import TASKS
-
-NOTES = [
-    f"Success is by ground truth, within {STEPS} steps ({STEPS_WITHOUT_FEEDBACK} without feedback). Steps are means of "
-    "successful trials, attempts are plans proposed a step. The default of the published code is 10 steps.",
-    "plan_failures: share of joint plans that passed the checks and were not executed, and then rewound, for whatever "
-    "reason. The published code rewinds what cannot be planned.",
-    "GPT-4 in the paper: success; steps, attempts a step, of 20 trials. There a grasp is a weld; here fingers hold by "
-    "friction and cups by suction, and arms, objects and their places are our own where the paper has none.",
-]
 
 
 def make_report(experiment: Experiment, records: Sequence[Record]) -> Report:
@@ -32,31 +22,35 @@ def make_report(experiment: Experiment, records: Sequence[Record]) -> Report:
         suffix = f" ({model}, {team})" if kinds > 1 else ""
         metrics[f"success_rate_{task}{suffix}"] = Rate(sum(record.trial.succeeded for record in own), len(own))
     trials = [record.trial for record in records]
-    metrics["arm_contacts"] = sum(trial.arm_contacts for trial in trials)
     spent: dict[int, list[float]] = {}
     for record in records:
-        spent.setdefault(len(TASKS[record.case.setting["task"]].arms), []).extend(record.trial.plan_cpu_s)
+        if record.trial.plan_cpu_s:
+            spent.setdefault(len(TASKS[record.case.setting["task"]].arms), []).extend(record.trial.plan_cpu_s)
     for arms, seconds in sorted(spent.items()):
         metrics[f"plan_cpu_s_p50_{arms}"] = percentile(seconds, 0.5)
         metrics[f"plan_cpu_s_p95_{arms}"] = percentile(seconds, 0.95)
     planned = sum(trial.steps - trial.no_plan for trial in trials)
     failed = sum(trial.not_executed for trial in trials)
-    metrics["plan_failures"] = Rate(failed, planned) if planned else 0.0
+    if planned and spent:
+        metrics["arm_contacts"] = sum(trial.arm_contacts for trial in trials)
+        metrics["plan_failures"] = Rate(failed, planned)
+    parts = dict.fromkeys(PART_OF[task] for _, task, _ in groups)
     result = BenchResult(
         suite="roco",
-        parameters={"trials": experiment.trials, "seed": experiment.seed},
+        parameters={"trials": experiment.trials or "as in the paper", "seed": experiment.seed},
         metrics=metrics,
         rows=[_row(key, own) for key, own in groups.items()],
         details=[_detail(record) for record in records],
-        notes=list(NOTES),
+        notes=[note for part in parts for note in part.notes],
     )
     return Report(result, {})
 
 
 def variant(setting: Any) -> str:
     """Return a mode and its ablations in words."""
-    ablations = [name for name, off in (("history", "none"), ("feedback", "off")) if setting[name] == off]
-    return ", ".join([setting["framework"], *(f"no {name}" for name in ablations)])
+    ablations = [f"no {name}" for name, off in (("history", "none"), ("feedback", "off")) if setting.get(name) == off]
+    others = [value for name, value in setting.items() if name not in ("task", "history", "feedback")]
+    return ", ".join([*others, *ablations])
 
 
 def _row(key: tuple[str, str, str], records: Sequence[Record]) -> dict[str, Any]:
@@ -74,7 +68,7 @@ def _row(key: tuple[str, str, str], records: Sequence[Record]) -> dict[str, Any]
         "calls": round(fmean(trial.calls for trial in trials), 1),
         "not executed": sum(trial.not_executed for trial in trials),
         "failed for": ", ".join(f"{count} {reason}" for reason, count in failed.most_common()),
-        "GPT-4 in the paper": PUBLISHED.get((task, team), ""),
+        "in the paper": PART_OF[task].published.get((task, team), ""),
     }
 
 

@@ -1,9 +1,14 @@
-"""One trial: a team does a task at the table, and ground truth says whether it is done."""
+"""The tasks at the table (RoCo, Table 2): a team plays until ground truth says that the task is done."""
 
 import asyncio
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
+from quartet_research.harness.study import Case
+from quartet_research.roco.part import HISTORY, SWITCH, Part, Trial
+from quartet_research.roco.published import PUBLISHED
+from quartet_research.roco.speakers import Speakers
 from quartet_simulation.table_tasks import TASKS
 from quartet_teams import Answer, Discussion, Model, NoPlanError
 from quartet_teams.roco import Past, Roco
@@ -12,28 +17,37 @@ STEPS, STEPS_WITHOUT_FEEDBACK = 20, 40
 """Steps of a trial. The published code has 10, doubled without feedback; the printed figures need more."""
 
 
-@dataclass(frozen=True)
-class Trial:
-    """Outcome of one episode."""
+class TablePart(Part):
+    """The six tasks at the table."""
 
-    succeeded: bool
-    """By ground truth."""
-    steps: int
-    attempts: int
-    """Plans proposed in all steps."""
-    calls: int
-    tokens: int
-    no_plan: int
-    """Steps without a plan that passed the checks."""
-    not_executed: int
-    """Plans that passed the checks and were not executed."""
-    arm_contacts: int
-    """Contacts between arms in executed plans."""
-    reason: str
-    """Why it failed; empty if it succeeded."""
-    wall_s: float
-    plan_cpu_s: tuple[float, ...] = ()
-    """Processor time of each motion plan [s]."""
+    name = "rocobench"
+    tasks = tuple(TASKS)
+    varies = ("framework", "history", "feedback")
+    published: ClassVar[Mapping[tuple[str, str], str]] = PUBLISHED
+    notes: ClassVar[Sequence[str]] = (
+        f"Success is by ground truth, within {STEPS} steps ({STEPS_WITHOUT_FEEDBACK} without feedback). Steps are "
+        "means of successful trials, attempts are plans proposed a step. The default of the published code is 10 steps.",
+        "plan_failures: share of joint plans that passed the checks and were not executed, and then rewound, for "
+        "whatever reason. The published code rewinds what cannot be planned.",
+        "In the paper: GPT-4, success; steps, attempts a step, of 20 trials. There a grasp is a weld; here fingers hold "
+        "by friction and cups by suction, and arms, objects and their places are our own where the paper has none.",
+    )
+
+    def trials(self, task: str) -> int:
+        """Return the trials of a task in the paper."""
+        return 20
+
+    def speakers(self, rate: float, case: Case) -> Model:
+        """Return speakers that know only their own prompts."""
+        return Speakers(rate, seed=case.instance["seed"])
+
+    async def play(self, case: Case, model: Model) -> Trial:
+        """Let the team of a case do its task."""
+        setting = case.setting
+        feedback = SWITCH[setting["feedback"]]
+        team = Roco(setting["framework"], history=HISTORY[setting["history"]], feedback=feedback)
+        most_steps = STEPS if feedback else STEPS_WITHOUT_FEEDBACK
+        return await play(setting["task"], case.instance["seed"], team, model, most_steps=most_steps)
 
 
 async def play(task: str, seed: int, team: Roco, model: Model, *, most_steps: int) -> Trial:

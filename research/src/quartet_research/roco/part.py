@@ -1,0 +1,68 @@
+"""Parts of RoCo's experiments: tasks that are played in the same way, and counted in the same table."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from quartet_research.harness.study import Case
+from quartet_teams import Model
+from quartet_teams.roco import Mode
+
+SWITCH = {"on": True, "off": False}
+HISTORY = {"all": True, "none": False}
+VARIED: Mapping[str, Collection[str]] = {
+    "framework": tuple(mode.value for mode in Mode),
+    "history": HISTORY,
+    "feedback": SWITCH,
+}
+"""Options of which each value makes a setting of its own, with their values."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Outcome of one episode; what a part does not count is 0."""
+
+    succeeded: bool
+    """By ground truth."""
+    steps: int = 0
+    attempts: int = 0
+    """Plans proposed in all steps."""
+    calls: int = 0
+    tokens: int = 0
+    no_plan: int = 0
+    """Steps without a plan that passed the checks."""
+    not_executed: int = 0
+    """Plans that passed the checks and were not executed."""
+    arm_contacts: int = 0
+    """Contacts between arms in executed plans."""
+    reason: str = ""
+    """Why it failed; empty if it succeeded."""
+    wall_s: float = 0.0
+    plan_cpu_s: tuple[float, ...] = ()
+    """Processor time of each motion plan [s]."""
+
+
+class Part(ABC):
+    """Tasks that are played in the same way. Its name stands for all of them in `--tasks`."""
+
+    name: ClassVar[str]
+    tasks: ClassVar[tuple[str, ...]]
+    varies: ClassVar[tuple[str, ...]]
+    """Those of `VARIED` that apply."""
+    published: ClassVar[Mapping[tuple[str, str], str]] = {}
+    """Figures of the paper, by task and variant."""
+    notes: ClassVar[Sequence[str]] = ()
+    """What a reader of the table has to know."""
+
+    @abstractmethod
+    def trials(self, task: str) -> int:
+        """Return the trials of a task in the paper."""
+
+    @abstractmethod
+    def speakers(self, rate: float, case: Case) -> Model:
+        """Return reference speakers that know only their own prompts, with a fault rate from 0 to 1."""
+
+    @abstractmethod
+    async def play(self, case: Case, model: Model) -> Trial:
+        """Play a case, whose setting has `task` and the options of `varies`, and whose instance has `seed`."""
