@@ -25,12 +25,12 @@ class TablePart(Part):
     varies = ("framework", "history", "feedback")
     published: ClassVar[Mapping[tuple[str, str], str]] = PUBLISHED
     notes: ClassVar[Sequence[str]] = (
-        f"Success is by ground truth, within {STEPS} steps ({STEPS_WITHOUT_FEEDBACK} without feedback). Steps are "
-        "means of successful trials, attempts are plans proposed a step. The default of the published code is 10 steps.",
+        f"Success is by ground truth, within {STEPS} steps ({STEPS_WITHOUT_FEEDBACK} without feedback); the default of "
+        "the published code is 10. Steps are means of successful trials, attempts are plans proposed a step.",
         "plan_failures: share of joint plans that passed the checks and were not executed, and then rewound, for "
         "whatever reason. The published code rewinds what cannot be planned.",
-        "In the paper: GPT-4, success; steps, attempts a step, of 20 trials. There a grasp is a weld; here fingers hold "
-        "by friction and cups by suction, and arms, objects and their places are our own where the paper has none.",
+        "In the paper: GPT-4; success; steps, attempts a step, of 20 trials. A grasp is a weld there; here fingers "
+        "hold by friction and cups by suction; arms, objects and their places are our own where the paper has none.",
     )
 
     def trials(self, task: str) -> int:
