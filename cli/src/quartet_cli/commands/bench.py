@@ -190,6 +190,14 @@ def bench(
             "--feedback", help="on (default): a team sees what it does; off: it plans once.", rich_help_panel=MALMM
         ),
     ] = None,
+    temperature: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--temperature",
+            help="Of roco's grids: temperature of language models; may be repeated. Default: 0.",
+            rich_help_panel=PLANNERS,
+        ),
+    ] = None,
 ) -> None:
     """Run a benchmark suite and print a table.
 
@@ -201,6 +209,7 @@ def bench(
         "history": history, "p_fault": p_fault, "shard": shard, "budget_usd": budget_usd, "price": price,
         "token_limit": token_limit, "time_limit": time_limit, "out": out, "merge": merge,
         "replay": replay, "tasks": tasks, "observation": observation, "feedback": feedback,
+        "temperature": temperature,
         "flame": flame, "tier": tier, "kind": kind, "vary": vary,
     }  # fmt: skip
     if json_path is not None and not json_path.resolve().parent.is_dir():

@@ -9,6 +9,8 @@ from quartet_benchmarks.prices import SPEAKERS
 from quartet_site import Fault
 
 ExperimentT = TypeVar("ExperimentT")
+NUMBERS = frozenset({"p_fault", "temperature"})
+"""Options that are lists of numbers."""
 
 
 def find_unknown(field: str, given: Sequence[str], valid: Collection[str]) -> Iterator[Fault]:
@@ -39,13 +41,13 @@ def names_in(given: str | Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for part in parts for name in part.split(",") if name.strip()))
 
 
-def rates_in(given: str | float | Iterable[str | float]) -> tuple[float, ...]:
-    """Return the rates of an option, each once; they may be separated by commas. Raises OptionError."""
+def numbers_in(name: str, given: str | float | Iterable[str | float]) -> tuple[float, ...]:
+    """Return the numbers of an option, each once; they may be separated by commas. Raises OptionError."""
     parts = [given] if isinstance(given, str | int | float) else given
     try:
         return tuple(dict.fromkeys(float(text) for part in parts for text in str(part).split(",")))
     except ValueError as error:
-        raise OptionError(f"p-fault '{given}' is no number; a rate is from 0 to 1") from error
+        raise OptionError(f"{name.replace('_', '-')} '{given}' is no number; give one, such as 0.1") from error
 
 
 def read_options(
@@ -69,6 +71,6 @@ def read_options(
     for name in lists:
         if name in values:
             values[name] = names_in(values[name])
-    if "p_fault" in values:
-        values["p_fault"] = rates_in(values["p_fault"])
+    for name in NUMBERS & values.keys():
+        values[name] = numbers_in(name, values[name])
     return kind(**values)

@@ -26,6 +26,7 @@ OBSTACLE_SHARE = 0.12
 MOST_DRAWS = 200
 """Instances drawn until one has a solution."""
 MOST_COMPLAINTS = 20
+FORMS: Mapping[Verb, Form] = {"MOVE": Form(path=True, meaning="follow the path")}
 _SIZE_LINE = re.compile(r"The grid has (\d+) x \1 x \1 cells")
 _AGENT_LINE = re.compile(r"^(\w+) starts at \((\d+), (\d+), (\d+)\), its goal is \((\d+), (\d+), (\d+)\)", re.MULTILINE)
 _OBSTACLES_LINE = re.compile(r"^Obstacles: (.*)$", re.MULTILINE)
@@ -52,7 +53,7 @@ class Grid3D:
         "A PATH is the list of all cells that the agent is in, in order, from its start to its goal: one cell for each "
         "time step, the start first. Paths may have different lengths."
     )
-    forms: ClassVar[Mapping[Verb, Form]] = {"MOVE": Form(path=True, meaning="follow the path")}
+    forms = FORMS
 
     @classmethod
     def generate(cls, size: int, seed: int, obstacles: int | None = None) -> Self:

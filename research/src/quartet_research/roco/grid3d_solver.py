@@ -1,7 +1,7 @@
 """Paths for several agents in a cubic grid: A* over cells and time, one agent after the other."""
 
 import heapq
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import permutations
 
 Cell = tuple[int, int, int]
@@ -22,7 +22,7 @@ def solve(
     for order in permutations(starts):
         paths: dict[str, Path] = {}
         for agent in order:
-            path = _search(size, obstacles, starts[agent], goals[agent], list(paths.values()))
+            path = find_path(size, obstacles, starts[agent], goals[agent], list(paths.values()))
             if path is None:
                 break
             paths[agent] = path
@@ -31,8 +31,8 @@ def solve(
     return None
 
 
-def _search(size: int, obstacles: Set[Cell], start: Cell, goal: Cell, others: list[Path]) -> Path | None:
-    """Return the shortest path that avoids obstacles and the other agents at their times."""
+def find_path(size: int, obstacles: Set[Cell], start: Cell, goal: Cell, others: Sequence[Path] = ()) -> Path | None:
+    """Return the shortest path that avoids obstacles and the other agents at their times; None if there is none."""
     free_after = max((time for path in others for time, cell in enumerate(path) if cell == goal), default=-1)
     queue: list[tuple[int, Path]] = [(_distance(start, goal), (start,))]
     seen = {(start, 0)}

@@ -27,6 +27,8 @@ class Experiment:
     seed: int = 0
     history: tuple[str, ...] = ("all",)
     feedback: tuple[str, ...] = ("on",)
+    temperature: tuple[float, ...] = (0.0,)
+    """Of language models; applies to the grid."""
     model: tuple[str, ...] = (SPEAKERS,)
     """Models of Inspect, `gateway/AGENT`, or `reference-speakers`."""
     p_fault: tuple[float, ...] = (0.0,)
@@ -40,15 +42,29 @@ class Experiment:
         for name, valid in VARIED.items():
             yield from find_unknown(name, getattr(self, name), valid)
         yield from find_unknown("task", self.tasks, [*GROUPS, *PART_OF])
+        yield from self._find_wrong_temperatures()
         if (self.trials is not None and self.trials < 1) or self.seed < 0:
             yield (), f"trials {self.trials} with seed {self.seed}: at least 1 trial, seed at least 0"
         yield from find_wrong_models(self.model, self.p_fault)
+
+    def _find_wrong_temperatures(self) -> Iterator[Fault]:
+        if not self.temperature or any(not 0 <= value <= 2 for value in self.temperature):
+            yield ("temperature",), f"temperature {self.temperature}: at least one, from 0 to 2"
+        if any(self.temperature) and SPEAKERS in self.model:
+            yield ("temperature",), f"the {SPEAKERS} have no temperature; leave it out, or give another --model"
+        of = [task for task, part in PART_OF.items() if "temperature" in part.varies]
+        if any(self.temperature) and not set(of) & set(self._tasks):
+            yield ("temperature",), f"no task of {', '.join(self.tasks)} has a temperature; valid: {', '.join(of)}"
+
+    @property
+    def _tasks(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(task for name in self.tasks for task in GROUPS.get(name, (name,))))
 
     @property
     def parts(self) -> list[tuple[dict[str, Any], list[Case]]]:
         """Options of each task and variant alone, with their cases."""
         found: list[tuple[dict[str, Any], list[Case]]] = []
-        for task in dict.fromkeys(task for name in self.tasks for task in GROUPS.get(name, (name,))):
+        for task in self._tasks:
             part = PART_OF[task]
             seeds = range(self.seed, self.seed + (self.trials or part.trials(task)))
             for values in itertools.product(*(getattr(self, name) for name in part.varies)):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from quartet_research.harness.study import Case
-from quartet_teams import Model
+from quartet_teams import Discussion, Model
 from quartet_teams.roco import Mode
 
 SWITCH = {"on": True, "off": False}
@@ -49,7 +49,7 @@ class Part(ABC):
     name: ClassVar[str]
     tasks: ClassVar[tuple[str, ...]]
     varies: ClassVar[tuple[str, ...]]
-    """Those of `VARIED` that apply."""
+    """Those of `VARIED` that apply, or `temperature`."""
     published: ClassVar[Mapping[tuple[str, str], str]] = {}
     """Figures of the paper, by task and variant."""
     notes: ClassVar[Sequence[str]] = ()
@@ -66,3 +66,8 @@ class Part(ABC):
     @abstractmethod
     async def play(self, case: Case, model: Model) -> Trial:
         """Play a case, whose setting has `task` and the options of `varies`, and whose instance has `seed`."""
+
+
+def tokens_of(discussion: Discussion) -> int:
+    """Return the tokens of all turns."""
+    return sum(turn.answer.tokens_in + turn.answer.tokens_out for turn in discussion.turns)

@@ -49,8 +49,9 @@ def make_report(experiment: Experiment, records: Sequence[Record]) -> Report:
 def variant(setting: Any) -> str:
     """Return a mode and its ablations in words."""
     ablations = [f"no {name}" for name, off in (("history", "none"), ("feedback", "off")) if setting.get(name) == off]
-    others = [value for name, value in setting.items() if name not in ("task", "history", "feedback")]
-    return ", ".join([*others, *ablations])
+    others = [value for name, value in setting.items() if name not in ("task", "history", "feedback", "temperature")]
+    warm = [f"temperature {value:g}"] if (value := setting.get("temperature")) else []
+    return ", ".join([*others, *ablations, *warm])
 
 
 def _row(key: tuple[str, str, str], records: Sequence[Record]) -> dict[str, Any]:

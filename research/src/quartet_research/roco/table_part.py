@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from quartet_research.harness.study import Case
-from quartet_research.roco.part import HISTORY, SWITCH, Part, Trial
+from quartet_research.roco.part import HISTORY, SWITCH, Part, Trial, tokens_of
 from quartet_research.roco.published import PUBLISHED
 from quartet_research.roco.speakers import Speakers
 from quartet_simulation.table_tasks import TASKS
-from quartet_teams import Answer, Discussion, Model, NoPlanError
+from quartet_teams import Discussion, Model, NoPlanError
 from quartet_teams.roco import Past, Roco
 
 STEPS, STEPS_WITHOUT_FEEDBACK = 20, 40
@@ -25,12 +25,12 @@ class TablePart(Part):
     varies = ("framework", "history", "feedback")
     published: ClassVar[Mapping[tuple[str, str], str]] = PUBLISHED
     notes: ClassVar[Sequence[str]] = (
-        f"Success is by ground truth, within {STEPS} steps ({STEPS_WITHOUT_FEEDBACK} without feedback); the default of "
-        "the published code is 10. Steps are means of successful trials, attempts are plans proposed a step.",
+        f"Success is by ground truth, within {STEPS} steps ({STEPS_WITHOUT_FEEDBACK} without feedback). Steps are "
+        "means of successful trials, attempts are plans proposed a step. The published code has 10 steps by default.",
         "plan_failures: share of joint plans that passed the checks and were not executed, and then rewound, for "
         "whatever reason. The published code rewinds what cannot be planned.",
-        "In the paper: GPT-4; success; steps, attempts a step, of 20 trials. A grasp is a weld there; here fingers "
-        "hold by friction and cups by suction; arms, objects and their places are our own where the paper has none.",
+        "In the paper: GPT-4, success; steps, attempts a step, of 20 trials. There a grasp is a weld; here fingers "
+        "hold by friction and cups by suction, and what the paper does not state is ours.",
     )
 
     def trials(self, task: str) -> int:
@@ -86,7 +86,7 @@ async def play(task: str, seed: int, team: Roco, model: Model, *, most_steps: in
             else:
                 past.add_executed(decision.plan, decision.chat)
         calls += len(discussion.turns)
-        tokens += sum(_tokens(turn.answer) for turn in discussion.turns)
+        tokens += tokens_of(discussion)
     if not world.done:
         reason = f"not done in {most_steps} steps" + (f"; the last: {reason}" if reason else "")
     return Trial(
@@ -102,7 +102,3 @@ async def play(task: str, seed: int, team: Roco, model: Model, *, most_steps: in
         wall_s=time.monotonic() - began,
         plan_cpu_s=tuple(round(value, 3) for value in spent),
     )
-
-
-def _tokens(answer: Answer) -> int:
-    return answer.tokens_in + answer.tokens_out

@@ -18,13 +18,17 @@ GATEWAY = "gateway/"
 
 
 def asker(state: TaskState) -> Ask:
-    """Return a function that asks the model of a sample. Each call is counted, and names trial, seed and speaker."""
+    """Return a function that asks the model of a sample, with the temperature that its setting may have.
+
+    Each call is counted, and names trial, seed and speaker.
+    """
     model = get_model()
+    config = GenerateConfig(temperature=state.metadata["setting"].get("temperature"))
 
     async def ask(participant: str, prompt: str) -> Answer:
         about = {"trial": state.uuid, "seed": state.metadata["instance"]["seed"], "participant": participant}
         with spending().call(str(model), prompt) as call:
-            output = await model.generate([ChatMessageUser(content=prompt, metadata=about)])
+            output = await model.generate([ChatMessageUser(content=prompt, metadata=about)], config=config)
             used = output.usage
             tokens = (used.input_tokens, used.output_tokens) if used else (0, 0)
             call.settle(*tokens)

@@ -1,0 +1,100 @@
+"""Grids, variations, waypoints and planning of RoCo's experiment."""
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from quartet_benchmarks.errors import OptionError
+from quartet_research.harness.study import Case, Record
+from quartet_research.roco.grid3d import Grid3D
+from quartet_research.roco.options import read_experiment
+from quartet_research.roco.part import Trial
+from quartet_research.roco.report import make_report
+from quartet_research.roco.speakers.grid import move, move_wrongly
+from quartet_research.roco.speakers.prompt import Prompt
+from quartet_research.roco.study import STUDY
+from quartet_teams.roco import MOST_ATTEMPTS, Mode
+
+MODEL = "mockllm/model"
+
+
+async def played(task: str, seed: int, rate: float = 0.0, **setting: str) -> Trial:
+    case = Case({"task": task, **setting}, {"seed": seed})
+    return await STUDY.play(case, STUDY.speakers(rate, case), len)
+
+
+@pytest.mark.parametrize("mode", Mode)
+async def test_speakers_find_paths_in_both_grids(mode: Mode) -> None:
+    for task in ("grid5", "grid10"):
+        trial = await played(task, 3, framework=mode, feedback="on")
+        assert (trial.succeeded, trial.attempts, trial.reason) == (True, 1, "")
+        assert trial.calls == (3 if mode is Mode.DIALOGUE else 1)
+
+
+async def test_feedback_makes_up_for_faults_in_a_grid() -> None:
+    def trials(feedback: str) -> list[Trial]:
+        setting = {"framework": "central", "feedback": feedback}
+        return [asyncio.run(played("grid5", seed, 0.2, **setting)) for seed in range(8)]
+
+    with_feedback, without = await asyncio.to_thread(trials, "on"), await asyncio.to_thread(trials, "off")
+    assert 1 < max(trial.attempts for trial in with_feedback) <= MOST_ATTEMPTS
+    assert {trial.attempts for trial in without} == {1}
+    failed = [trial for trial in without if not trial.succeeded]
+    assert len(failed) > 2 > sum(not trial.succeeded for trial in with_feedback)
+    assert all(trial.reason.startswith("no plan: planner gave no valid plan in 1 answer") for trial in failed)
+
+
+GRID = Grid3D(3, frozenset({(1, 0, 0)}), {"Alice": (0, 0, 0)}, {"Alice": (2, 0, 0)})
+DETOUR = "MOVE PATH [(0, 0, 0), (0, 1, 0), (1, 1, 0), (2, 1, 0), (2, 0, 0)]"
+
+
+def prompt(*refused: dict[str, str]) -> Prompt:
+    return Prompt("", GRID.describe_robot("Alice"), ("Alice", "Bob"), refused)
+
+
+def test_an_agent_avoids_obstacles_and_the_paths_of_the_others() -> None:
+    there = {"Bob": "MOVE PATH [(0, 2, 0), (0, 1, 0)]"}
+    free = move(prompt(), "Alice", {})
+    assert free.count("(") == 5
+    assert "(1, 0, 0)" not in free
+    for action in (move(prompt(), "Alice", there), move(prompt(there | {"Alice": DETOUR}), "Alice", {})):
+        assert action.startswith("MOVE PATH [(0, 0, 0), (0, 0, 1)"), "Bob is at (0, 1, 0) at step 1"
+
+
+def test_an_agent_that_errs_goes_straight_through_obstacles() -> None:
+    assert move_wrongly(prompt(), np.random.default_rng(0)) == "MOVE PATH [(0, 0, 0), (1, 0, 0), (2, 0, 0)]"
+
+
+def test_a_temperature_is_a_setting_of_the_grids_for_language_models_alone() -> None:
+    experiment = read_experiment(
+        {"tasks": ["grid5,sort"], "model": [MODEL], "temperature": ["0,0.6"], "trials": 1, "framework": ["central"]}
+    )
+    found = [cases[0].setting.get("temperature") for _, cases in experiment.parts]
+    assert found == [0.0, 0.6, None]
+    options = experiment.parts[1][0]
+    assert options["temperature"] == [0.6]
+    assert read_experiment(options).parts[0][1] == experiment.parts[1][1], "as Inspect reads it again"
+    for given, said in (
+        ({"temperature": [0.6]}, "the reference-speakers have no temperature"),
+        (
+            {"temperature": [0.6], "tasks": ["sort"], "model": [MODEL]},
+            "no task of sort has a temperature",
+        ),
+        ({"temperature": [3], "tasks": ["grid"], "model": [MODEL]}, r"temperature \(3.0,\): at least one, from 0 to 2"),
+        ({"temperature": ["hot"]}, "temperature .* is no number"),
+    ):
+        with pytest.raises(OptionError, match=said):
+            read_experiment(given)
+
+
+def test_a_grid_stands_beside_the_published_figure() -> None:
+    records = []
+    for warm, tries in ((0.0, 2), (0.6, 1)):
+        setting = {"task": "grid5", "framework": "central", "feedback": "on", "temperature": warm}
+        records.append(Record(MODEL, Case(setting, {"seed": 0}), Trial(True, steps=1, attempts=tries)))
+    rows = make_report(read_experiment({"tasks": ["grid"]}), records).result.rows
+    assert [(row["team"], row["attempts"], row["in the paper"]) for row in rows] == [
+        ("central", 2.0, "0.87; attempts 2.73"),
+        ("central, temperature 0.6", 1.0, ""),
+    ]
