@@ -62,7 +62,7 @@ class Speakers(RuleSpeakers):
             for robot in prompt.robots:
                 plan[robot] = decide(robot, plan)
             return self._execute(prompt, plan)
-        said = dict(_SAID.findall(parts["Talk now"]))
+        said = dict(_SAID.findall(parts.get("Talk now", "")))
         said[participant] = decide(participant, {name: text for name, text in said.items() if name != participant})
         if set(said) >= set(prompt.robots) or self._chance(self._rate):
             return self._execute(prompt, said)

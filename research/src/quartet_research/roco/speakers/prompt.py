@@ -43,7 +43,7 @@ def read_prompt(parts: Mapping[str, str]) -> Prompt:
     own = parts.get("Yourself", "") + "\n" + parts.get("Robots", "")
     robots = _ROBOTS.search(own)
     assert robots is not None, "every prompt names the robots"
-    refused = _plans(parts["Feedback"]) + _plans(parts["Plans that failed in execution"])
+    refused = [*_plans(parts.get("Feedback", "")), *_plans(parts.get("Plans that failed in execution", ""))]
     return Prompt(parts["Task"], own, tuple(robots[1].split(", ")), tuple(refused))
 
 
