@@ -67,7 +67,7 @@ def test_point_out_of_reach_is_refused_before_ik(pack: PackGrocery) -> None:
     way[0] = (1e300, 0.5, 0.5)
     stage, said = refused(pack, picks(pack, Bob=tuple(way)))
     assert stage == "waypoints"
-    assert said.startswith("at point 1 of the paths Bob does not reach (1000")
+    assert said.startswith("at point 1 of the paths Bob does not reach (1e+300, 0.50, 0.50)")
     way[0] = (-0.2, 0.02, 0.5)
     stage, said = refused(pack, picks(pack, Bob=tuple(way)))
     assert stage == "waypoints"

@@ -89,11 +89,12 @@ async def test_a_robot_reads_how_to_end_its_reply():
     scene = ToyTable(("Alice", "Bob", "Chad"), refuse=lambda plan: next(refusals))
     talked = discussion(lambda who, prompt, call: execute(Alice="WAIT", Bob="WAIT", Chad="WAIT"))
     await Roco().decide(scene, Past(), talked)
-    endings = [re.search(r"^all robots if the plan is complete\. (.*)$", turn.prompt, re.M)[1] for turn in talked.turns]
+    yourself = [part(turn.prompt, "Yourself") for turn in talked.turns]
+    endings = [text.partition("plan is complete.\n")[2].split("\n")[0] for text in yourself]
     not_yet = "EXECUTE counts only once all robots have spoken: end with PROCEED now."
     assert endings == [
-        f"{not_yet} Bob and Chad will speak after you.",
-        f"{not_yet} Chad will speak after you.",
+        f"{not_yet} After you, Bob, then Chad will speak.",
+        f"{not_yet} After you, Chad will speak.",
         "EXECUTE counts now. After PROCEED, Alice speaks next. Replies left after yours: at most 9.",
         "EXECUTE counts now. After PROCEED, Bob speaks next. Replies left after yours: at most 11.",
     ]

@@ -68,8 +68,10 @@ class Prompts:
         robots = self._scene.robots
         silent = robots[len(said) + 1 :]
         if silent and not refusals:
-            names = " and ".join(filter(None, [", ".join(silent[:-1]), silent[-1]]))
-            return f"EXECUTE counts only once all robots have spoken: end with PROCEED now. {names} will speak after you."
+            return (
+                "EXECUTE counts only once all robots have spoken: end with PROCEED now. "
+                f"After you, {', then '.join(silent)} will speak."
+            )
         left = math.ceil(most_calls / len(robots)) * len(robots) - len(said) - 1
         if not left:
             return "EXECUTE counts now. PROCEED would end this talk without a plan."
