@@ -70,15 +70,18 @@ class Speakers(RuleSpeakers):
             for robot in prompt.robots:
                 said[robot] = decide(robot, said)
         else:
-            said[participant] = decide(participant, {name: text for name, text in said.items() if name != participant})
+            others = {name: text for name, text in said.items() if name != participant}
             if act in TOO_FAR and self._chance(self._rate):
-                said[participant], claim = self._misjudge(TOO_FAR[act](prompt, participant), said[participant])
+                action = act(prompt, participant, others)
+                said[participant], claim = self._misjudge(TOO_FAR[act](prompt, participant), action)
+            else:
+                said[participant] = decide(participant, others)
         if set(said) >= set(prompt.robots) or self._chance(self._rate):
             return self._execute(prompt, said)
         return "\n".join(filter(None, [f"I will {said[participant]}.", claim, "PROCEED"]))
 
     def _misjudge(self, too_far: str, action: str) -> tuple[str, str]:
-        """Return an action and a wrong claim of reach."""
+        """Return an action and a wrong claim of reach, given an action beyond reach and the right one."""
         if too_far and self._rng.random() < 0.5:
             return too_far, f"I reach {too_far.split()[1]}."
         return WAIT, "" if action == WAIT else f"I do not reach {action.split()[1]}."

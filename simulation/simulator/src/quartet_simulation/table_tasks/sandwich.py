@@ -128,7 +128,7 @@ class MakeSandwich(TableTask):
         side = "left" if robot == "Dave" else "right"
         return (
             f"{robot} reaches the foods on the {side} side and the cutting_board, and holds one food at a time. "
-            f"What it puts on the table comes to the {side} side."
+            f"With the target table, it puts a food on the {side} side."
         )
 
     def describe(self) -> str:
