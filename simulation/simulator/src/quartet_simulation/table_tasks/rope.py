@@ -156,7 +156,7 @@ class MoveRope(PathTask):
         if abs(np.linalg.det(sides)) < 1e-9:
             return False
         along, across = np.linalg.solve(sides, (front - start)[:2])
-        return 0 <= along <= 1 and 0 <= across <= 1 and start[2] + along * (end - start)[2] < front[2]
+        return bool(0 <= along <= 1 and 0 <= across <= 1 and start[2] + along * (end - start)[2] < front[2])
 
     def _goal(self, action: Action) -> HandPose:
         robot = action.robot
