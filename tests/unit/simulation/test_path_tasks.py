@@ -26,6 +26,11 @@ def pack() -> PackGrocery:
     return task
 
 
+@pytest.fixture(scope="module")
+def rope() -> MoveRope:
+    return MoveRope(1)
+
+
 def over(task: TableTask, robot: str, goal: tuple[float, float], height: float = 0.55, *, lift: bool = False) -> Path:
     """Return an even path at a height from a gripper to above a goal."""
     x, y, _ = task.scene.hand_pose(robot).position
@@ -67,7 +72,7 @@ def test_point_out_of_reach_is_refused_before_ik(pack: PackGrocery) -> None:
     way[0] = (1e300, 0.5, 0.5)
     stage, said = refused(pack, picks(pack, Bob=tuple(way)))
     assert stage == "waypoints"
-    assert said.startswith("at point 1 of the paths Bob does not reach (1000")
+    assert said.startswith("at point 1 of the paths Bob does not reach (1e+300, 0.50, 0.50)")
     way[0] = (-0.2, 0.02, 0.5)
     stage, said = refused(pack, picks(pack, Bob=tuple(way)))
     assert stage == "waypoints"
@@ -174,6 +179,44 @@ def test_rope_is_done_in_the_groove_only() -> None:
     assert task.done
     task.scene.restore(state)
     assert not task.done
+
+
+@pytest.mark.slow
+def test_rope_between_the_grippers_has_to_pass_above_the_wall() -> None:
+    task = MoveRope(1)
+    assert task.step(rope_picks(task)).failure == ""
+    left = min(task.robots, key=lambda robot: task.scene.hand_pose(robot).position[0])
+
+    def carried_at(height: float) -> dict[str, Action]:
+        plan = {}
+        for robot in task.robots:
+            (end,), target = task.held(robot), f"groove_{'left' if robot == left else 'right'}_end"
+            goal_x, goal_y, _ = task._goal(Action(robot, "PUT", end, target)).position
+            x, y, _ = task.scene.hand_pose(robot).position
+            path = tuple((x + s * (goal_x - x), y + s * (goal_y - y), height) for s in (0.0, 0.4, 0.7, 1.0))
+            plan[robot] = Action(robot, "PUT", end, target, path)
+        return plan
+
+    points = ("at point 2 of the paths", "at point 3 of the paths")
+    low = " ".join(f"{point} rope and wall would collide; choose a higher point." for point in points)
+    assert refused(task, carried_at(0.28)) == ("waypoints", low)
+    assert refused(task, carried_at(0.5)) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "meets"),
+    [
+        ((-0.5, 0.5, 0.2), (0.5, 0.5, 0.2), True),
+        ((-0.5, 0.5, 0.2), (0.5, 0.5, 0.9), False),
+        ((-0.5, 0.5, 0.2), (-0.3, 0.5, 0.2), False),
+        ((-0.5, 0.9, 0.2), (0.5, 0.9, 0.2), False),
+        ((0.0, 0.5, 0.2), (0.0, 0.5, 0.2), False),
+    ],
+)
+def test_straight_line_that_crosses_the_wall_below_its_top(
+    rope: MoveRope, start: Point, end: Point, meets: bool
+) -> None:
+    assert rope._meets_wall(start, end) == meets
 
 
 @pytest.mark.slow

@@ -65,6 +65,21 @@ def test_what_something_lies_on_is_not_taken() -> None:
     assert refused(task, Dave=("PICK", "cheese")) == ("", "")
 
 
+def test_the_stack_is_listed_from_the_bottom_and_the_rules_name_its_first_food() -> None:
+    task = MakeSandwich(0)
+    stacked(task, *task.recipe[:3])
+    assert f"from the bottom to the top: {', '.join(task.recipe[:3])}.\n" in task.describe()
+    assert "Only bread_slice1 is put on the cutting_board itself" in task.rules
+
+
+def test_food_put_on_the_table_stays_on_the_side_that_the_robot_names() -> None:
+    task = MakeSandwich(0)
+    for robot, sign in (("Dave", -1), ("Chad", 1)):
+        side = "left" if sign < 0 else "right"
+        assert task.capability(robot).endswith(f"With the target table, it puts a food on the {side} side.")
+        assert sign * task._spot(robot, "table")[0] > 0
+
+
 def test_hands_that_would_meet_are_refused() -> None:
     task = MakeSandwich(0)
     task.scene.place("bacon", (0.06, 0.53, TOP + 0.006))
@@ -78,9 +93,11 @@ def test_hands_that_would_meet_are_refused() -> None:
 
 def test_a_robot_observes_its_own_side_and_the_board() -> None:
     task = stacked(MakeSandwich(0), "bread_slice1")
+    assert "from the bottom to the top: no food yet." in MakeSandwich(0).describe()
     for robot, other in itertools.permutations(SIDES):
         seen = task.describe_robot(robot)
         assert "bread_slice1 is on cutting_board." in seen
+        assert "The stack on the cutting_board, from the bottom to the top: bread_slice1." in seen
         assert all(f"{food} is on the" in seen for food in SIDES[robot] if food != "bread_slice1")
         assert not any(f"{food} is on the" in seen for food in SIDES[other])
     assert all(f"{food} is on" in task.describe() for food in SIZES)

@@ -46,17 +46,20 @@ class Window:
 
     def tell(self, past: Sequence[PastStep], rest: str) -> str:
         """Return the newest steps that fit beside `rest` of the prompt, oldest first; "none" without any."""
-        if self.mode is HistoryMode.NONE or not past:
+        if self.mode is HistoryMode.NONE:
             return "none"
-        told: list[str] = []
+        return self.newest([self._step(number, step) for number, step in enumerate(past, 1)], rest) or "none"
+
+    def newest(self, texts: Sequence[str], rest: str) -> str:
+        """Return the last texts that fit beside `rest` of the prompt, one below the other."""
+        kept: list[str] = []
         left = self.most_tokens - self.count(rest)
-        for back, step in enumerate(reversed(past)):
-            text = self._step(len(past) - back, step)
+        for text in reversed(texts):
             left -= self.count(text)
             if left < 0:
                 break
-            told.append(text)
-        return "\n".join(reversed(told)) or "none"
+            kept.append(text)
+        return "\n".join(reversed(kept))
 
     def _step(self, number: int, step: PastStep) -> str:
         parts = [f"Step {number}. State:", step.state] if step.state else [f"Step {number}."]

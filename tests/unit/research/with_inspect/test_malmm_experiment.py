@@ -116,11 +116,14 @@ def test_shards_together_are_the_whole_run(tmp_path: Path) -> None:
 
 def test_a_model_that_costs_money_needs_a_budget_and_is_told_its_cost(tmp_path: Path) -> None:
     CALLS.clear()
-    with pytest.raises(OptionError, match=r"about \$0\.\d\d for 9 calls: .* Give --budget-usd"):
-        bench(model=["tabletop/honest"], price="2.5,10", out=tmp_path)
-    assert not CALLS, "the estimate asks the reference speakers"
     told: list[str] = []
+    with pytest.raises(OptionError, match=r"about \$0\.\d\d for 9 calls: .* Give --budget-usd"):
+        bench(progress=told.append, model=["tabletop/honest"], price="2.5,10", out=tmp_path)
+    assert not CALLS, "the estimate asks the reference speakers"
+    assert told == [], "no folder is named before the options are checked"
     with pytest.raises(OptionError, match="none of 1 trials was begun"):
         bench(progress=told.append, model=["tabletop/honest"], price="2.5,10", budget_usd=1e-6, out=tmp_path)
-    (cost,) = (line for line in told if line.startswith("estimated cost: about $"))
+    cost, folder = told[:2]
+    assert cost.startswith("estimated cost: about $")
     assert cost.endswith("the run stops at $1e-06")
+    assert folder == f"logs and tables in {tmp_path}"

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from quartet_teams._history import PastStep
 from quartet_teams.roco._actions import JointPlan, plan_text
 
 
@@ -10,12 +9,14 @@ from quartet_teams.roco._actions import JointPlan, plan_text
 class Past:
     """Executed rounds, and the plans that failed in motion planning since the last of them."""
 
-    rounds: list[PastStep] = field(default_factory=list[PastStep])
+    rounds: list[str] = field(default_factory=list[str])
+    """Discussion and plan of each, as prompts show them."""
     failed: list[str] = field(default_factory=list[str])
 
     def add_executed(self, plan: JointPlan, chat: str) -> None:
         """Add a round whose plan was executed, and forget the plans that failed before it."""
-        self.rounds.append(PastStep(state="", plan=f"\n{plan_text(plan)}", outcome="executed", dialogue=chat))
+        number = len(self.rounds) + 1
+        self.rounds.append(f"Round {number}.\nDiscussion:\n{chat}\nExecuted plan:\n{plan_text(plan)}")
         self.failed.clear()
 
     def add_failed(self, plan: JointPlan, reason: str) -> None:

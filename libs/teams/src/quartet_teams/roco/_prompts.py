@@ -1,6 +1,8 @@
 """Puts the prompts of a RoCo team together, their parts in the published order."""
 
 import functools
+import math
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 from string import Template
@@ -13,16 +15,20 @@ from quartet_teams.roco._grammar import plan_start
 from quartet_teams.roco._past import Past
 from quartet_teams.roco._scene import Scene
 
-NOTHING = "none"
+EXECUTED = "These rounds were executed. The present state is their result."
+FAILED = "These plans passed the checks and failed in execution. The state is as before them; propose another plan."
+_EMPTY_PART = re.compile(r"^# .+\n\s*(?=# )", re.MULTILINE)
 
 
 class Prompts:
-    """Prompts of one decision, during which scene and past stay as they are."""
+    """Prompts of one decision, during which scene and past stay as they are. They have no empty parts."""
 
-    def __init__(self, scene: Scene, past: Past, window: Window) -> None:
+    def __init__(self, scene: Scene, past: Past, window: Window, *, history: bool, rounds_left: int | None) -> None:
         self._scene = scene
         self._past = past
         self._window = window
+        self._history = history
+        self._rounds_left = rounds_left
         self._capabilities = {robot: scene.capability(robot) for robot in scene.robots}
 
     def robot(
@@ -31,6 +37,7 @@ class Prompts:
         dialogues: Sequence[Dialogue],
         refusals: Sequence[Refusal],
         said: Sequence[Turn],
+        most_calls: int,
         *,
         last_call: bool,
     ) -> str:
@@ -38,9 +45,10 @@ class Prompts:
 
         Args:
             robot: who is asked.
-            dialogues: the dialogues of the earlier attempts of this step.
+            dialogues: the dialogues of the earlier attempts of this round.
             refusals: their refused plans.
             said: the turns of the current dialogue.
+            most_calls: calls after which the dialogue does not return to the first robot.
             last_call: whether the robot has to end it.
         """
         return self._render(
@@ -50,17 +58,25 @@ class Prompts:
             robot=robot,
             capability=self._capabilities[robot],
             observation=self._observations[robot],
-            talk=transcript(said) or NOTHING,
-            ending=self._ending(refusals, said),
+            talk=transcript(said),
+            ending=self._ending(refusals, said, most_calls),
             closing=f"{_template('last_call').template if last_call else ''}You are {robot}. Your reply is:",
         )
 
-    def _ending(self, refusals: Sequence[Refusal], said: Sequence[Turn]) -> str:
-        """Return when EXECUTE counts: in the first dialogue of a round, once all have spoken."""
-        silent = self._scene.robots[len(said) + 1 :]
-        if refusals or not silent:
-            return "EXECUTE counts now."
-        return f"EXECUTE does not count yet. Still to speak: {', '.join(silent)}."
+    def _ending(self, refusals: Sequence[Refusal], said: Sequence[Turn], most_calls: int) -> str:
+        """Return how to end a reply: in the first dialogue of a round, EXECUTE counts once all have spoken."""
+        robots = self._scene.robots
+        silent = robots[len(said) + 1 :]
+        if silent and not refusals:
+            return (
+                "EXECUTE counts only once all robots have spoken: end with PROCEED now. "
+                f"After you, {', then '.join(silent)} will speak."
+            )
+        left = math.ceil(most_calls / len(robots)) * len(robots) - len(said) - 1
+        if not left:
+            return "EXECUTE counts now. PROCEED would end this talk without a plan."
+        following = robots[(len(said) + 1) % len(robots)]
+        return f"EXECUTE counts now. After PROCEED, {following} speaks next. Replies left after yours: at most {left}."
 
     def central(self, dialogues: Sequence[Dialogue], refusals: Sequence[Refusal]) -> str:
         """Return the prompt of the LLM that plans for all and sees the whole state."""
@@ -75,11 +91,14 @@ class Prompts:
 
     def _render(self, name: str, dialogues: Sequence[Dialogue], refusals: Sequence[Refusal], **own: str) -> str:
         values = self._shared | own
-        values["earlier"] = "\n".join(transcript(dialogue.said) for dialogue in dialogues) or NOTHING
-        values["feedback"] = "\n".join(map(_feedback, refusals)) or NOTHING
+        values["earlier"] = "\n".join(transcript(dialogue.said) for dialogue in dialogues)
+        values["feedback"] = "\n".join(map(_feedback, refusals))
         template = Template(_template("shared").template + _template(name).template)
-        history = self._window.tell(self._past.rounds, template.substitute(values, history=""))
-        return template.substitute(values, history=history)
+        limit = "" if self._rounds_left is None else f"Rounds left, with this one: {self._rounds_left}."
+        rest = template.substitute(values, history=f"{limit}\n{EXECUTED}\n")
+        rounds = self._window.newest(self._past.rounds, rest) if self._history else ""
+        history = [limit, EXECUTED if rounds else "", rounds]
+        return _EMPTY_PART.sub("", template.substitute(values, history="\n".join(filter(None, history))))
 
     @functools.cached_property
     def _observations(self) -> dict[str, str]:
@@ -93,8 +112,8 @@ class Prompts:
             "rules": scene.rules,
             "actions": "\n".join(_action(verb, form) for verb, form in scene.forms.items()),
             "lines": "\n".join(f"NAME {robot} ACTION <action of {robot}>" for robot in scene.robots),
-            "paths": scene.path_rules or "No action has a path.",
-            "failed": "\n".join(map(indented, self._past.failed)) or NOTHING,
+            "paths": scene.path_rules,
+            "failed": "\n".join([FAILED, *map(indented, self._past.failed)] if self._past.failed else []),
             "robots": ", ".join(scene.robots),
         }
 

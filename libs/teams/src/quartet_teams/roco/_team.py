@@ -4,15 +4,15 @@ Mandi et al., "RoCo: Dialectic Multi-Robot Collaboration with Large Language Mod
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from quartet_teams._discussion import Discussion, Refusal, Turn
-from quartet_teams._history import HistoryMode, Window
+from quartet_teams._discussion import Answer, Discussion, Refusal, Turn
+from quartet_teams._history import Window
 from quartet_teams._talk import Dialogue, talk, transcript
-from quartet_teams.errors import UnknownModeError
+from quartet_teams.errors import ReplyError, UnknownModeError
 from quartet_teams.roco._actions import JointPlan
-from quartet_teams.roco._grammar import parse_reply
+from quartet_teams.roco._grammar import parse_reply, plan_start
 from quartet_teams.roco._past import Past
 from quartet_teams.roco._prompts import Prompts
 from quartet_teams.roco._scene import Scene
@@ -20,9 +20,9 @@ from quartet_teams.roco._scene import Scene
 PLANNER = "planner"
 """Name of the only participant in the modes with one LLM."""
 MOST_ATTEMPTS = 5
-"""Plans that may be refused in one step; each follows a new dialogue."""
+"""Plans that may be refused in one round; each follows a new dialogue."""
 MOST_CALLS = 10
-"""Calls after which no new round of a dialogue begins."""
+"""Calls after which a dialogue does not return to its first robot."""
 MOST_TOKENS = 30_000
 """Tokens of a prompt; older rounds are left out. The paper states no limit."""
 
@@ -44,7 +44,7 @@ class Decision:
 
     plan: JointPlan
     chat: str
-    """The dialogue that led to it, for `Past.add_executed`."""
+    """The dialogue that led to it, without the plan, for `Past.add_executed`."""
     attempts: int
     """Plans proposed, the last included."""
 
@@ -55,7 +55,7 @@ class Roco:
     Args:
         mode: a Mode or its value.
         history: whether prompts contain the executed rounds.
-        feedback: whether a refused plan leads to another attempt; without, a step has one attempt.
+        feedback: whether a refused plan leads to another attempt; without, a round has one attempt.
         most_tokens: tokens of a prompt.
 
     Raises:
@@ -69,17 +69,24 @@ class Roco:
             raise UnknownModeError(f"there is no mode '{mode}'; valid: {', '.join(Mode)}")
         self.mode = Mode(mode)
         self.most_attempts = MOST_ATTEMPTS if feedback else 1
-        self.window = Window(HistoryMode.DIALOGUE if history else HistoryMode.NONE, most_tokens)
+        self.history = history
+        self.window = Window(most_tokens=most_tokens)
 
-    async def decide(self, scene: Scene, past: Past, discussion: Discussion) -> Decision:
+    async def decide(
+        self, scene: Scene, past: Past, discussion: Discussion, *, rounds_left: int | None = None
+    ) -> Decision:
         """Return a plan that passes the checks.
 
-        `discussion` keeps all turns and refusals, also without a plan.
+        Args:
+            scene: the task at this moment.
+            past: what the team remembers.
+            discussion: asks the model, and keeps all turns and refusals, also without a plan.
+            rounds_left: rounds that are left, with this one, for the prompts; None: prompts state no limit.
 
         Raises:
-            NoPlanError: every attempt was refused. The step counts.
+            NoPlanError: every attempt was refused. The round counts.
         """
-        prompts = Prompts(scene, past, self.window)
+        prompts = Prompts(scene, past, self.window, history=self.history, rounds_left=rounds_left)
         dialogues: list[Dialogue] = []
 
         async def attempt(refusals: Sequence[Refusal]) -> Turn:
@@ -87,7 +94,9 @@ class Roco:
                 dialogue = await talk(
                     discussion,
                     scene.robots,
-                    lambda robot, said, last_call: prompts.robot(robot, dialogues, refusals, said, last_call=last_call),
+                    lambda robot, said, last_call: prompts.robot(
+                        robot, dialogues, refusals, said, MOST_CALLS, last_call=last_call
+                    ),
                     most_calls=MOST_CALLS,
                     all_speak_first=not refusals,
                 )
@@ -98,4 +107,15 @@ class Roco:
             return dialogue.last
 
         plan = await discussion.agree(attempt, lambda reply: parse_reply(reply, scene), scene, self.most_attempts)
-        return Decision(plan, transcript(dialogues[-1].said), len(dialogues))
+        said = [_without(turn, plan, scene) for turn in dialogues[-1].said]
+        return Decision(plan, transcript(said), len(dialogues))
+
+
+def _without(turn: Turn, plan: JointPlan, scene: Scene) -> Turn:
+    """Return a turn whose reply ends with EXECUTE if this plan followed it."""
+    text = turn.answer.text
+    try:
+        repeated = parse_reply(text, scene) == plan
+    except ReplyError:
+        repeated = False
+    return replace(turn, answer=Answer(text[: plan_start(text)])) if repeated else turn

@@ -126,7 +126,6 @@ def _ask_models(
         token_limit=running.get("token_limit"),
         time_limit_s=running.get("time_limit"),
     )
-    progress(f"logs and tables in {folder}")
     run_on_inspect(study, experiment, folder, shard=shard, limits=limits, progress=progress)
     # Not of the folders of other shards below.
     return read_logs(folder / LOGS)

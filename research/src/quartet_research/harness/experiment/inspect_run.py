@@ -37,7 +37,7 @@ def run_on_inspect(
         folder: of the logs and the amount spent.
         shard: number and count, such as `2/8`.
         limits: of money, tokens and time.
-        progress: receives the estimated cost.
+        progress: receives the estimated cost and the folder.
         environment: has QUARTET_GATEWAY_URL, QUARTET_GATEWAY_KEY and QUARTET_GATEWAY_GRANT for models of the gateway.
 
     Raises:
@@ -50,6 +50,7 @@ def run_on_inspect(
         whole = [case for _, cases in experiment.parts for case in cases]
         _, count = read_shard(shard)
         tell_cost(asyncio.run(estimate(study, whole)), prices, count, limits.budget_usd, progress)
+    progress(f"logs and tables in {folder}")
     tasks = [task_of(study.name, shard, **options) for options, _ in parts]
     run_tasks(tasks, models, prices, folder, limits)
 

@@ -19,10 +19,11 @@ from quartet_research.roco.speakers.paths import (
     through_table,
 )
 from quartet_research.roco.speakers.prompt import WAIT, Prompt, read_prompt
-from quartet_research.roco.speakers.sorting import sort, sort_wrongly
-from quartet_research.roco.speakers.stacking import stack, stack_wrongly
+from quartet_research.roco.speakers.sorting import sort, sort_too_far, sort_wrongly
+from quartet_research.roco.speakers.stacking import stack, stack_too_far, stack_wrongly
 from quartet_teams.roco import PLANNER
 
+COMPLETE = "The task is complete."
 _SAID = re.compile(r"^(\w+): I will (.+)\.$", re.MULTILINE)
 Act = Callable[[Prompt, str, Mapping[str, str]], str]
 """Returns the action of a robot, from its prompt and the actions that others announced."""
@@ -36,14 +37,18 @@ ROLES: dict[str, tuple[Act, Err]] = {
     "Agents move": (move, move_wrongly),
 }
 """Roles by the first words of the task."""
+TOO_FAR: dict[Act, Callable[[Prompt, str], str]] = {sort: sort_too_far, stack: stack_too_far}
+"""Returns an action beyond a robot's reach, "" if there is none; for tasks in which each robot reaches a part."""
 
 
 class Speakers(RuleSpeakers):
     """Answers the prompts of all participants of a task.
 
     Args:
-        rate: of each fault: a wrong action, a path through the table, a missing keyword, a missing robot, an early
-            EXECUTE.
+        rate: of each fault, drawn separately: a wrong action; a path through the table; a wrong claim of reach, in
+            dialogues about tasks of `TOO_FAR` (a robot announces what it does not reach, or waits because it claims
+            not to reach what it does); the claim that the task is complete, if robots can wait, upon which all wait;
+            an early EXECUTE; a refused or failed plan that is proposed again; a missing robot; a missing keyword.
         seed: of the faults.
     """
 
@@ -52,27 +57,41 @@ class Speakers(RuleSpeakers):
         self._rate = rate
 
     def _answer(self, participant: str, parts: dict[str, str]) -> str:
-        prompt = read_prompt(parts)
+        prompt, talk = read_prompt(parts), parts.get("Talk now", "")
         act, err = next(role for words, role in ROLES.items() if prompt.task.startswith(words))
 
         def decide(robot: str, said: Mapping[str, str]) -> str:
             action = err(prompt, self._rng) if self._chance(self._rate) else act(prompt, robot, said)
             return through_table(action) if " PATH " in action and self._chance(self._rate) else action
 
-        if participant == PLANNER:
-            plan: dict[str, str] = {}
+        said, claim = dict(_SAID.findall(talk)), ""
+        if prompt.can_wait and (COMPLETE in talk or self._chance(self._rate)):
+            everyone = prompt.robots if participant == PLANNER else (*said, participant)
+            said, claim = dict.fromkeys(everyone, WAIT), COMPLETE
+        elif participant == PLANNER:
             for robot in prompt.robots:
-                plan[robot] = decide(robot, plan)
-            return self._execute(prompt, plan)
-        said = dict(_SAID.findall(parts["Talk now"]))
-        said[participant] = decide(participant, {name: text for name, text in said.items() if name != participant})
+                said[robot] = decide(robot, said)
+        else:
+            others = {name: text for name, text in said.items() if name != participant}
+            if act in TOO_FAR and self._chance(self._rate):
+                action = act(prompt, participant, others)
+                said[participant], claim = self._misjudge(TOO_FAR[act](prompt, participant), action)
+            else:
+                said[participant] = decide(participant, others)
         if set(said) >= set(prompt.robots) or self._chance(self._rate):
             return self._execute(prompt, said)
-        return f"I will {said[participant]}.\nPROCEED"
+        return "\n".join(filter(None, [f"I will {said[participant]}.", claim, "PROCEED"]))
+
+    def _misjudge(self, too_far: str, action: str) -> tuple[str, str]:
+        """Return an action and a wrong claim of reach, given an action beyond reach and the right one."""
+        if too_far and self._rng.random() < 0.5:
+            return too_far, f"I reach {too_far.split()[1]}."
+        return WAIT, "" if action == WAIT else f"I do not reach {action.split()[1]}."
 
     def _execute(self, prompt: Prompt, said: Mapping[str, str]) -> str:
-        lines = [f"NAME {robot} ACTION {said.get(robot, WAIT)}" for robot in prompt.robots]
-        if self._chance(self._rate / 2):
+        plan = prompt.refused[-1] if prompt.refused and self._chance(self._rate) else said
+        lines = [f"NAME {robot} ACTION {plan.get(robot, WAIT)}" for robot in prompt.robots]
+        if self._chance(self._rate):
             lines = lines[1:]
-        keyword = "" if self._chance(self._rate / 2) else "EXECUTE\n"
+        keyword = "" if self._chance(self._rate) else "EXECUTE\n"
         return keyword + "\n".join(lines)

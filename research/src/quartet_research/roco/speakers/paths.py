@@ -20,6 +20,10 @@ TRAVEL = 0.55
 """Height at which a gripper passes above groceries [m]."""
 OVER_WALL = 0.13
 """Height above the wall at which a gripper carries an end of the rope [m]."""
+HIGHER = 0.05
+"""Rise of the path after each plan that was refused or failed [m]."""
+HIGHEST = 0.55
+"""Height of the highest point of a path with the rope [m]."""
 HOVER = 0.2
 """Height above an end of the rope at which a gripper comes [m]."""
 SLACK = 0.012
@@ -58,17 +62,21 @@ def pack_wrongly(prompt: Prompt, rng: np.random.Generator) -> str:
 
 
 def move_rope(prompt: Prompt, robot: str, said: Mapping[str, str]) -> str:
-    """Return a PICK of the end on the robot's side, or a PUT during which the rope keeps its length."""
+    """Return a PICK of the end on the robot's side, or a PUT during which the rope keeps its length.
+
+    After a plan that was refused or failed, the robots swap their ends, or carry them higher.
+    """
     points, (here, holds) = _points(prompt), _grippers(prompt)[robot]
     ends = sorted(("rope_front_end", "rope_back_end"), key=lambda end: points[end][1])
     if holds not in ends:
-        far = (dict(_SIDE.findall(prompt.own))[robot] == "large") != bool(len(prompt.refused) % 2)
-        return f"PICK {ends[far]} PATH {_over(here, points[ends[far]], points[ends[far]][2] + HOVER)}"
+        higher, swap = divmod(len(prompt.refused), 2)
+        goal = ends[(dict(_SIDE.findall(prompt.own))[robot] == "large") != bool(swap)]
+        return f"PICK {goal} PATH {_over(here, points[goal], points[goal][2] + HOVER + higher * HIGHER)}"
     other = points[next(end for end in ends if end != holds)]
     target = "groove_left_end" if here[0] < other[0] else "groove_right_end"
     share = SLACK / max(SLACK, math.dist(here[:2], other[:2]))
     loose = (here[0] + share * (other[0] - here[0]), here[1] + share * (other[1] - here[1]))
-    carry = points["wall_front_top"][2] + OVER_WALL
+    carry = min(points["wall_front_top"][2] + OVER_WALL + len(prompt.refused) * HIGHER, HIGHEST)
     (x, y), (goal_x, goal_y, _) = loose, points[target]
     way = ((0.0, 0.0, min(carry, here[2] + HOVER)), (1 / 3, 2 / 3, carry), (2 / 3, 1.0, carry), (1.0, 1.0, carry))
     return f"PUT {holds} {target} PATH {_path((x + a * (goal_x - x), y + b * (goal_y - y), z) for a, b, z in way)}"

@@ -18,12 +18,14 @@ class Prompt:
         own: capability and observation, of all robots in the modes with one LLM.
         robots: names of the robots.
         refused: plans that were refused in this round, or failed in execution since the last success.
+        can_wait: whether WAIT is an action of the task.
     """
 
     task: str
     own: str
     robots: tuple[str, ...]
     refused: tuple[Mapping[str, str], ...]
+    can_wait: bool = True
 
     def sits_out(self, robot: str) -> bool:
         """Return whether a robot waits since plans were refused: another robot after each plan, then all but one."""
@@ -43,8 +45,9 @@ def read_prompt(parts: Mapping[str, str]) -> Prompt:
     own = parts.get("Yourself", "") + "\n" + parts.get("Robots", "")
     robots = _ROBOTS.search(own)
     assert robots is not None, "every prompt names the robots"
-    refused = _plans(parts["Feedback"]) + _plans(parts["Plans that failed in execution"])
-    return Prompt(parts["Task"], own, tuple(robots[1].split(", ")), tuple(refused))
+    refused = [*_plans(parts.get("Feedback", "")), *_plans(parts.get("Plans that failed in execution", ""))]
+    can_wait = any(line.startswith(WAIT) for line in parts["Actions"].splitlines())
+    return Prompt(parts["Task"], own, tuple(robots[1].split(", ")), tuple(refused), can_wait)
 
 
 def _plans(text: str) -> list[Mapping[str, str]]:

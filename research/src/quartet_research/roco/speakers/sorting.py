@@ -30,6 +30,13 @@ def sort_wrongly(prompt: Prompt, rng: np.random.Generator) -> str:
     return f"PICK {rng.choice(sorted(goals))} PLACE {rng.choice(sorted(goals.values()))}"
 
 
+def sort_too_far(prompt: Prompt, robot: str) -> str:
+    """Return a move of a block that the robot does not reach to its panel; "" if it reaches all."""
+    reach, goals = dict(_REACH.findall(prompt.own))[robot].split(", "), dict(_GOAL.findall(prompt.task))
+    far = (block for block, panel in _ON.findall(prompt.own) if panel not in reach)
+    return next((f"PICK {block} PLACE {goals[block]}" for block in far), "")
+
+
 def next_panel(panel: str, goal: str, reach: Sequence[str]) -> str:
     """Return the panel to which a robot with this reach should move a block; "" if it cannot help."""
     if panel == goal or panel not in reach:

@@ -39,6 +39,13 @@ def stack_wrongly(prompt: Prompt, rng: np.random.Generator) -> str:
     return f"PICK {food}" if rng.random() < 0.5 else f"PUT {food} cutting_board"
 
 
+def stack_too_far(prompt: Prompt, robot: str) -> str:
+    """Return a PICK of a food of the recipe that the robot does not observe; "" if it observes all."""
+    observed = {food for food, _ in (*_LIES.findall(prompt.own), *_STACKED.findall(prompt.own))}
+    observed |= {food for _, food in _HOLDS.findall(prompt.own)}
+    return next((f"PICK {food}" for food in _recipe(prompt) if food not in observed), "")
+
+
 def _recipe(prompt: Prompt) -> list[str]:
     found = _RECIPE.search(prompt.task)
     assert found is not None, "the task names its recipe"

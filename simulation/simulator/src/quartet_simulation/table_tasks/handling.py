@@ -59,5 +59,5 @@ def yaw_of(rotation: np.ndarray) -> float:
 
 
 def point_text(point: Vector) -> str:
-    """Return a point as texts show it, in centimetres."""
-    return f"({', '.join(f'{value:.2f}' for value in point)})"
+    """Return a point as texts show it, in centimetres; coordinates of a kilometre and more have three digits."""
+    return f"({', '.join(f'{value:.2f}' if abs(value) < 1000 else f'{value:.3g}' for value in point)})"

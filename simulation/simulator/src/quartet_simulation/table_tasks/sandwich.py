@@ -76,8 +76,10 @@ class MakeSandwich(TableTask):
         self.rules = (
             f"Make a {self.sandwich} sandwich on the cutting_board. From the bottom to the top it has: "
             f"{', '.join(self.recipe)}. Foods lie on the left and on the right of the board. In one round each robot "
-            "either takes one food, or puts down the one that it holds, or waits. Only one robot puts down in a round. "
-            "A food may be put on the table at any time. The task is done when the whole stack is on the board."
+            "does one action: it takes one food, or puts down the one that it holds, or waits. At most one robot may "
+            f"PUT in a round, whatever its target is. Only {self.recipe[0]} is put on the cutting_board itself; each "
+            "other food of the recipe is put on the food below it. Any food may be put on the table instead. The task "
+            "is done when the whole stack is on the board."
         )
         half = [value / 2 for value in BOARD_SIZE]
         things = [Thing(BOARD, (Shape("box", half, colour=(0.65, 0.5, 0.35, 1)),), BOARD_CENTRE)]
@@ -124,12 +126,24 @@ class MakeSandwich(TableTask):
     def capability(self, robot: str) -> str:
         """Return the side of a robot."""
         side = "left" if robot == "Dave" else "right"
-        return f"{robot} reaches the foods on the {side} side and the cutting_board, and holds one food at a time."
+        return (
+            f"{robot} reaches the foods on the {side} side and the cutting_board, and holds one food at a time. "
+            f"With the target table, it puts a food on the {side} side."
+        )
 
     def describe(self) -> str:
         """Return where all foods are."""
-        hands = (f"{robot} holds {', '.join(self.held(robot)) or 'nothing'}." for robot in self.robots)
-        return "\n".join([*(self._where(food) for food in SIZES), *hands])
+        return "\n".join([*map(self._where, SIZES), self._stack(), *map(self._hand, self.robots)])
+
+    def _hand(self, robot: str) -> str:
+        return f"{robot} holds {', '.join(self.held(robot)) or 'nothing'}."
+
+    def _stack(self) -> str:
+        """Return the foods on the board, from the bottom to the top."""
+        stack: list[str] = []
+        while above_it := self._above(stack[-1] if stack else BOARD):
+            stack.append(above_it)
+        return f"The stack on the cutting_board, from the bottom to the top: {', '.join(stack) or 'no food yet'}."
 
     def _where(self, food: str) -> str:
         if holder := self._holder(food):
@@ -146,8 +160,7 @@ class MakeSandwich(TableTask):
             for food in SIZES
             if not self._holder(food) and (self._below(food) or (self.scene.position(food)[0] < 0) == left)
         ]
-        lines = [self._where(food) for food in seen]
-        return "\n".join([*lines, f"{robot} holds {', '.join(self.held(robot)) or 'nothing'}."])
+        return "\n".join([*map(self._where, seen), self._stack(), self._hand(robot)])
 
     def _constraints(self, plan: JointPlan) -> Iterable[str]:
         if sum(action.verb == "PUT" for action in plan.values()) > 1:
