@@ -1,0 +1,204 @@
+"""Sweep floor: one arm holds a dustpan, the other sweeps cubes into it with a broom; all cubes go into a bin.
+
+Departures from the published task: poses are those of the tools' tips, which are bolted to the flanges; cubes move by
+friction alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, broom, build_table, dustpan
+from quartet_simulation.table_arms.poses import Vector
+from quartet_simulation.table_arms.tools import PAN_HALF, PAN_RIM
+from quartet_simulation.table_tasks.handling import TABLE_TOP, above, point_text
+from quartet_simulation.table_tasks.task import Box, Phase, TableTask
+from quartet_teams.roco import Action, Form, JointPlan, Verb
+
+PAN, BROOM = "Alice", "Bob"
+COLOURS = {
+    "red_cube": (0.85, 0.2, 0.2, 1.0),
+    "green_cube": (0.25, 0.65, 0.3, 1.0),
+    "blue_cube": (0.2, 0.4, 0.85, 1.0),
+}
+HALF, MASS = 0.025, 0.125
+PATCHES_X, PATCH_Y, PATCH_HALF = (0.3, 0.55, 0.8, 1.05), 0.5, (0.08, 0.1)
+BIN, BIN_CENTRE, BIN_HALF, BIN_WALL, BIN_LEAN = "bin", (-0.5, 0.5, 0.13), 0.13, 0.14, 0.35
+"""The floor's middle is inside the table; half its width [m], height of the walls [m], and their lean [rad]."""
+BIN_FLOOR = 0.16
+NEAR_BIN = 0.2
+"""Distance from the middle of the bin's floor within which a cube is in the bin [m]."""
+PAN_BEFORE, PAN_Z = 0.21, TABLE_TOP + 0.0003
+"""Where the dustpan's tip is at a cube: before it, and how high [m]."""
+BROOM_BEHIND, BROOM_Z, BROOM_HIGH = 0.1, TABLE_TOP + 0.008, TABLE_TOP + 0.1
+"""Where the broom's tip is at a cube: behind it, and how high while it sweeps and before [m]."""
+INTO_PAN = 0.105
+"""Where a sweep ends, from the dustpan's tip [m]."""
+PAN_HOME = 0.3
+"""Where Alice is on her rail at home; at 0, the dustpan would be in the bin [m]."""
+SWEEPING = 0.2
+"""Share of the speed limits of a sweep."""
+OVER_BIN, DUMPING, TILT = (-0.5, 0.3, 0.5), (-0.5, 0.24, 0.4), 0.7
+"""The dustpan's tip above the bin, and while it is tilted [m]; how far it is tilted [rad]."""
+
+
+class SweepFloor(TableTask):
+    """One episode of sweeping."""
+
+    name: ClassVar[str] = "sweep"
+    rules: str = (
+        "Sweep all cubes from the table into the bin. One robot holds a dustpan, the other a broom. To sweep a cube, "
+        "both robots MOVE to it, on opposite sides; then the robot with the broom SWEEPs it into the dustpan while the "
+        "robot with the dustpan WAITs. The dustpan has room for all cubes. DUMP empties it into the bin, so it must "
+        "not be empty. In one round each robot does exactly one action. The task is done when all cubes are in the bin."
+    )
+    arms: ClassVar[tuple[ArmAt, ...]] = (
+        ArmAt(PAN, "ur5", (-0.2, -0.2, 0.15), math.pi / 2, (-1.3, 1.3), dustpan(), PAN_HOME),
+        ArmAt(BROOM, "panda", (0.6, 1.02, 0.1), -math.pi / 2, (-1.5, 1.3), broom()),
+    )
+    reach: ClassVar[Mapping[str, Box]] = {
+        PAN: ((-1.3, 1.6), (-0.4, 1.5), (0.0, 1.0)),
+        BROOM: ((-1.3, 1.6), (0.0, 1.5), (0.0, 1.0)),
+    }
+    rests: ClassVar[tuple[str, ...]] = ("table",)
+    home_after: ClassVar[tuple[Verb, ...]] = ("DUMP",)
+
+    def _build(self, rng: np.random.Generator) -> Scene:
+        things = [_bin()]
+        for (name, colour), x in zip(COLOURS.items(), rng.permutation(PATCHES_X), strict=False):
+            dx, dy = rng.uniform([-value for value in PATCH_HALF], PATCH_HALF)
+            shape = Shape("box", (HALF, HALF, HALF), colour=colour)
+            position = (float(x + dx), float(PATCH_Y + dy), TABLE_TOP + HALF + 0.001)
+            things.append(Thing(name, (shape,), position, float(rng.uniform(-math.pi, math.pi)), mass=MASS))
+        return build_table(self.arms, things)
+
+    @property
+    def forms(self) -> Mapping[Verb, Form]:
+        """MOVE, SWEEP, DUMP and WAIT."""
+        cubes = tuple(COLOURS)
+        return {
+            "MOVE": Form(cubes, meaning="brings the robot's tool to a cube on the table"),
+            "SWEEP": Form(cubes, meaning=f"sweeps a cube into the dustpan before it; only {BROOM}"),
+            "DUMP": Form(meaning=f"empties the dustpan into the bin; only {PAN}"),
+            "WAIT": Form(meaning="does nothing in this round"),
+        }
+
+    @property
+    def done(self) -> bool:
+        """Whether all cubes are within `NEAR_BIN` of the middle of the bin's floor."""
+        return all(math.dist(self.scene.position(cube), BIN_CENTRE) <= NEAR_BIN for cube in COLOURS)
+
+    def status(self, cube: str) -> str:
+        """Return where a cube is: "table", "dustpan", "bin", or "floor" if it fell off the table."""
+        point = np.array(self.scene.position(cube))
+        x, y, height = np.abs(point - BIN_CENTRE)
+        if max(x, y) <= BIN_HALF + (lean := math.tan(BIN_LEAN) * BIN_WALL) and height <= BIN_WALL and lean:
+            return "bin"
+        pan = self.scene.hand_pose(PAN)
+        across, along, deep = pan.rotation.T @ (point - pan.position)
+        if abs(across) <= PAN_HALF[0] and abs(along) <= PAN_HALF[1] and -2 * PAN_RIM <= deep <= 0:
+            return "dustpan"
+        return "table" if point[2] > TABLE_TOP else "floor"
+
+    def capability(self, robot: str) -> str:
+        """Return the tool of a robot and what it can do."""
+        if robot == PAN:
+            return f"{PAN} holds the dustpan and can MOVE, DUMP and WAIT. At a cube it is {PAN_BEFORE:.2f} from it."
+        away = math.hypot(BROOM_BEHIND, BROOM_HIGH - TABLE_TOP - HALF)
+        return f"{BROOM} holds the broom and can MOVE, SWEEP and WAIT. At a cube it is {away:.2f} from it."
+
+    def describe(self) -> str:
+        """Return where all cubes and tools are."""
+        return "\n".join([*map(self._where, COLOURS), *map(self._tool, self.robots)])
+
+    def describe_robot(self, robot: str) -> str:
+        """Return where all cubes are, and the robot's own tool."""
+        return "\n".join([*map(self._where, COLOURS), self._tool(robot)])
+
+    def _where(self, cube: str) -> str:
+        status = self.status(cube)
+        return f"{cube}: {point_text(self.scene.position(cube))}, {'in' if status == 'bin' else 'on'} the {status}"
+
+    def _tool(self, robot: str) -> str:
+        tip = self.scene.hand_pose(robot).position
+        lying = [cube for cube in COLOURS if self.status(cube) == "table"]
+        away = ", ".join(f"{math.dist(tip, self.scene.position(cube)):.2f} to {cube}" for cube in lying)
+        place = ", ".join(f"{value:.1f}" for value in tip)
+        tool = "dustpan" if robot == PAN else "broom"
+        return f"Gripper of {robot}: ({place}), with the {tool}. Its distances: {away or 'no cube is on the table'}"
+
+    def _constraints(self, plan: JointPlan) -> Iterable[str]:
+        for verb, robot in (("SWEEP", BROOM), ("DUMP", PAN)):
+            if wrong := [name for name, action in plan.items() if action.verb == verb and name != robot]:
+                yield f"{', '.join(wrong)} cannot {verb}; only {robot} can."
+        if plan[BROOM].verb == "SWEEP" and plan[PAN].verb != "WAIT":
+            yield f"{PAN} must WAIT while {BROOM} SWEEPs."
+
+    def _allowed(self, action: Action) -> tuple[tuple[str, str], ...]:
+        cubes = tuple((action.robot, cube) for cube in COLOURS)
+        if action.verb == "SWEEP":
+            return *cubes, (PAN, BROOM)
+        return (PAN, "table"), *((cube, BIN) for cube in COLOURS), *(cubes if action.verb == "DUMP" else ())
+
+    def _goal(self, action: Action) -> HandPose | None:
+        if action.verb == "WAIT":
+            return None
+        if action.verb == "DUMP":
+            return HandPose.down(OVER_BIN)
+        x, y, _ = self.scene.position(action.object)
+        if action.robot == PAN:
+            return HandPose.down((x, y - PAN_BEFORE, PAN_Z))
+        z = BROOM_Z if action.verb == "SWEEP" else BROOM_HIGH
+        return self._fingers_down(BROOM, (x, y + BROOM_BEHIND, z), 0.0)
+
+    def _phases(self, action: Action) -> list[Phase]:
+        """Return the phases of an action. Those of both arms go in step: up, across, and straight down or over."""
+        goal, allowed = self._goal(action), self._allowed(action)
+        if goal is None:
+            return []
+        if action.verb == "SWEEP":
+            x, y, z = goal.position
+            low = self.scene.hand_pose(PAN).position[1] + INTO_PAN
+            end = HandPose((x, min(low, y), z), goal.quaternion)
+            high = HandPose((x, y, BROOM_HIGH), goal.quaternion)
+            return [
+                Phase(goal, allow=allowed),
+                Phase(end, allow=allowed, straight=True, speed=SWEEPING),
+                Phase(high, allow=allowed, straight=True),
+            ]
+        if action.robot == BROOM:
+            return [Phase(None), Phase(goal, allow=allowed)]
+        lying = (PAN, "table")
+        up = [Phase(above(self.scene.hand_pose(PAN)), allow=(lying,), straight=True, level=True)]
+        if self.scene.hand_pose(PAN).position[2] > PAN_Z + 0.02:
+            up = [Phase(None)]
+        if action.verb == "MOVE":
+            return [*up, Phase(above(goal), level=True), Phase(goal, allow=(lying,), straight=True, level=True)]
+        home = self.scene.home[self.scene.arm(PAN).columns]
+        return [*up, Phase(goal, level=True), Phase(_tilted(DUMPING), allow=allowed, straight=True), Phase(goal, straight=True), Phase(home)]
+
+
+def _tilted(position: Vector) -> HandPose:
+    """Return the pose of a dustpan whose open side hangs down."""
+    turn = math.pi - TILT
+    return HandPose(position, (math.cos(turn / 2), math.sin(turn / 2), 0.0, 0.0))
+
+
+def _bin() -> Thing:
+    """Return a bin whose walls lean outwards."""
+    wood, thick = (0.6, 0.5, 0.4, 1.0), 0.005
+    x, y, z = BIN_CENTRE
+    floor = Shape("box", (BIN_HALF, BIN_HALF, BIN_FLOOR - z), colour=wood)
+    out, half = BIN_HALF + math.tan(BIN_LEAN) * BIN_WALL / 2, BIN_WALL / math.cos(BIN_LEAN) / 2
+    width = BIN_HALF + math.tan(BIN_LEAN) * BIN_WALL
+    walls: list[Shape] = []
+    for number in range(4):
+        yaw = number * math.pi / 2
+        middle = (out * math.cos(yaw), out * math.sin(yaw), BIN_FLOOR - z + BIN_WALL / 2)
+        lean, turn = BIN_LEAN / 2, yaw / 2
+        walls.append(Shape("box", (thick, width, half), middle, (math.cos(turn) * math.cos(lean), -math.sin(turn) * math.sin(lean), math.cos(turn) * math.sin(lean), math.sin(turn) * math.cos(lean)), colour=wood))
+    return Thing(BIN, (floor, *walls), BIN_CENTRE)
