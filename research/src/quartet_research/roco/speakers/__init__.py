@@ -20,6 +20,7 @@ from quartet_research.roco.speakers.paths import (
 from quartet_research.roco.speakers.prompt import WAIT, Prompt, read_prompt
 from quartet_research.roco.speakers.sorting import sort, sort_wrongly
 from quartet_research.roco.speakers.stacking import stack, stack_wrongly
+from quartet_research.roco.speakers.sweeping import sweep, sweep_wrongly
 from quartet_teams.roco import PLANNER
 
 _SAID = re.compile(r"^(\w+): I will (.+)\.$", re.MULTILINE)
@@ -32,6 +33,7 @@ ROLES: dict[str, tuple[Act, Err]] = {
     "Make a": (stack, stack_wrongly),
     "Pack all groceries": (pack, pack_wrongly),
     "A rope lies": (move_rope, move_rope_wrongly),
+    "Sweep all cubes": (sweep, sweep_wrongly),
 }
 """Roles by the first words of the task."""
 

@@ -107,9 +107,9 @@ class SweepFloor(TableTask):
     def capability(self, robot: str) -> str:
         """Return the tool of a robot and what it can do."""
         if robot == PAN:
-            return f"{PAN} holds the dustpan and can MOVE, DUMP and WAIT. At a cube it is {PAN_BEFORE:.2f} from it."
+            return f"{PAN} holds the dustpan and can MOVE, DUMP and WAIT. At a cube, it is {PAN_BEFORE:.2f} from it."
         away = math.hypot(BROOM_BEHIND, BROOM_HIGH - TABLE_TOP - HALF)
-        return f"{BROOM} holds the broom and can MOVE, SWEEP and WAIT. At a cube it is {away:.2f} from it."
+        return f"{BROOM} holds the broom and can MOVE, SWEEP and WAIT. At a cube, it is {away:.2f} from it."
 
     def describe(self) -> str:
         """Return where all cubes and tools are."""
@@ -179,7 +179,13 @@ class SweepFloor(TableTask):
         if action.verb == "MOVE":
             return [*up, Phase(above(goal), level=True), Phase(goal, allow=(lying,), straight=True, level=True)]
         home = self.scene.home[self.scene.arm(PAN).columns]
-        return [*up, Phase(goal, level=True), Phase(_tilted(DUMPING), allow=allowed, straight=True), Phase(goal, straight=True), Phase(home)]
+        return [
+            *up,
+            Phase(goal, level=True),
+            Phase(_tilted(DUMPING), allow=allowed, straight=True),
+            Phase(goal, allow=allowed, straight=True),
+            Phase(home),
+        ]
 
 
 def _tilted(position: Vector) -> HandPose:
@@ -200,5 +206,18 @@ def _bin() -> Thing:
         yaw = number * math.pi / 2
         middle = (out * math.cos(yaw), out * math.sin(yaw), BIN_FLOOR - z + BIN_WALL / 2)
         lean, turn = BIN_LEAN / 2, yaw / 2
-        walls.append(Shape("box", (thick, width, half), middle, (math.cos(turn) * math.cos(lean), -math.sin(turn) * math.sin(lean), math.cos(turn) * math.sin(lean), math.sin(turn) * math.cos(lean)), colour=wood))
+        walls.append(
+            Shape(
+                "box",
+                (thick, width, half),
+                middle,
+                (
+                    math.cos(turn) * math.cos(lean),
+                    -math.sin(turn) * math.sin(lean),
+                    math.cos(turn) * math.sin(lean),
+                    math.sin(turn) * math.cos(lean),
+                ),
+                colour=wood,
+            )
+        )
     return Thing(BIN, (floor, *walls), BIN_CENTRE)
