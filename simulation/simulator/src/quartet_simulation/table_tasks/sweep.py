@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, broom, build_table, dustpan
-from quartet_simulation.table_arms.poses import Vector
 from quartet_simulation.table_arms.tools import PAN_HALF, PAN_RIM
-from quartet_simulation.table_tasks.handling import TABLE_TOP, above, point_text
+from quartet_simulation.table_tasks.handling import HOVER, TABLE_TOP, above, point_text
 from quartet_simulation.table_tasks.task import Box, Phase, TableTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
 
@@ -42,8 +42,10 @@ PAN_HOME = 0.3
 """Where Alice is on her rail at home; at 0, the dustpan would be in the bin [m]."""
 SWEEPING = 0.2
 """Share of the speed limits of a sweep."""
-OVER_BIN, DUMPING, TILT = (-0.5, 0.3, 0.5), (-0.5, 0.24, 0.4), 0.7
-"""The dustpan's tip above the bin, and while it is tilted [m]; how far it is tilted [rad]."""
+OVER_BIN = HandPose.down((-0.5, 0.3, 0.5))
+TILT = 0.75
+TILTED = HandPose((-0.5, 0.24, 0.4), (math.sin(TILT / 2), math.cos(TILT / 2), 0.0, 0.0))
+"""The dustpan above the bin, and then: its open side hangs down by `TILT` [rad]."""
 
 
 class SweepFloor(TableTask):
@@ -94,14 +96,13 @@ class SweepFloor(TableTask):
 
     def status(self, cube: str) -> str:
         """Return where a cube is: "table", "dustpan", "bin", or "floor" if it fell off the table."""
-        point = np.array(self.scene.position(cube))
-        x, y, height = np.abs(point - BIN_CENTRE)
-        if max(x, y) <= BIN_HALF + (lean := math.tan(BIN_LEAN) * BIN_WALL) and height <= BIN_WALL and lean:
-            return "bin"
-        pan = self.scene.hand_pose(PAN)
+        point, pan = np.array(self.scene.position(cube)), self.scene.hand_pose(PAN)
         across, along, deep = pan.rotation.T @ (point - pan.position)
-        if abs(across) <= PAN_HALF[0] and abs(along) <= PAN_HALF[1] and -2 * PAN_RIM <= deep <= 0:
+        if abs(across) < PAN_HALF[0] and abs(along) < PAN_HALF[1] and -2 * PAN_RIM < deep < 0:
             return "dustpan"
+        away = np.abs(point - BIN_CENTRE)
+        if max(away[:2]) < BIN_HALF + math.tan(BIN_LEAN) * BIN_WALL and away[2] < BIN_WALL:
+            return "bin"
         return "table" if point[2] > TABLE_TOP else "floor"
 
     def capability(self, robot: str) -> str:
@@ -139,16 +140,15 @@ class SweepFloor(TableTask):
             yield f"{PAN} must WAIT while {BROOM} SWEEPs."
 
     def _allowed(self, action: Action) -> tuple[tuple[str, str], ...]:
-        cubes = tuple((action.robot, cube) for cube in COLOURS)
         if action.verb == "SWEEP":
-            return *cubes, (PAN, BROOM)
-        return (PAN, "table"), *((cube, BIN) for cube in COLOURS), *(cubes if action.verb == "DUMP" else ())
+            return (PAN, BROOM), *((BROOM, cube) for cube in COLOURS)
+        return tuple((PAN, cube) for cube in COLOURS) if action.verb == "DUMP" else ()
 
     def _goal(self, action: Action) -> HandPose | None:
         if action.verb == "WAIT":
             return None
         if action.verb == "DUMP":
-            return HandPose.down(OVER_BIN)
+            return OVER_BIN
         x, y, _ = self.scene.position(action.object)
         if action.robot == PAN:
             return HandPose.down((x, y - PAN_BEFORE, PAN_Z))
@@ -156,68 +156,44 @@ class SweepFloor(TableTask):
         return self._fingers_down(BROOM, (x, y + BROOM_BEHIND, z), 0.0)
 
     def _phases(self, action: Action) -> list[Phase]:
-        """Return the phases of an action. Those of both arms go in step: up, across, and straight down or over."""
+        """Return the phases of an action. Those of both arms go in step: up, across, and then straight."""
         goal, allowed = self._goal(action), self._allowed(action)
         if goal is None:
             return []
         if action.verb == "SWEEP":
             x, y, z = goal.position
-            low = self.scene.hand_pose(PAN).position[1] + INTO_PAN
-            end = HandPose((x, min(low, y), z), goal.quaternion)
-            high = HandPose((x, y, BROOM_HIGH), goal.quaternion)
+            end_y = min(y, self.scene.hand_pose(PAN).position[1] + INTO_PAN)
+            end, high = replace(goal, position=(x, end_y, z)), replace(goal, position=(x, y, BROOM_HIGH))
             return [
                 Phase(goal, allow=allowed),
                 Phase(end, allow=allowed, straight=True, speed=SWEEPING),
                 Phase(high, allow=allowed, straight=True),
             ]
+        here = self.scene.hand_pose(action.robot)
+        lies = action.robot == PAN and here.position[2] < TABLE_TOP + HOVER / 2
+        phases = [Phase(above(here), straight=True, level=True) if lies else Phase(None)]
         if action.robot == BROOM:
-            return [Phase(None), Phase(goal, allow=allowed)]
-        lying = (PAN, "table")
-        up = [Phase(above(self.scene.hand_pose(PAN)), allow=(lying,), straight=True, level=True)]
-        if self.scene.hand_pose(PAN).position[2] > PAN_Z + 0.02:
-            up = [Phase(None)]
+            return [*phases, Phase(goal)]
         if action.verb == "MOVE":
-            return [*up, Phase(above(goal), level=True), Phase(goal, allow=(lying,), straight=True, level=True)]
-        home = self.scene.home[self.scene.arm(PAN).columns]
+            return [*phases, Phase(above(goal), level=True), Phase(goal, straight=True, level=True)]
         return [
-            *up,
+            *phases,
             Phase(goal, level=True),
-            Phase(_tilted(DUMPING), allow=allowed, straight=True),
+            Phase(TILTED, allow=allowed, straight=True),
             Phase(goal, allow=allowed, straight=True),
-            Phase(home),
+            Phase(self.scene.home[self.scene.arm(PAN).columns]),
         ]
-
-
-def _tilted(position: Vector) -> HandPose:
-    """Return the pose of a dustpan whose open side hangs down."""
-    turn = math.pi - TILT
-    return HandPose(position, (math.cos(turn / 2), math.sin(turn / 2), 0.0, 0.0))
 
 
 def _bin() -> Thing:
     """Return a bin whose walls lean outwards."""
-    wood, thick = (0.6, 0.5, 0.4, 1.0), 0.005
-    x, y, z = BIN_CENTRE
-    floor = Shape("box", (BIN_HALF, BIN_HALF, BIN_FLOOR - z), colour=wood)
-    out, half = BIN_HALF + math.tan(BIN_LEAN) * BIN_WALL / 2, BIN_WALL / math.cos(BIN_LEAN) / 2
-    width = BIN_HALF + math.tan(BIN_LEAN) * BIN_WALL
+    wood = (0.6, 0.5, 0.4, 1.0)
+    up, out = BIN_FLOOR - BIN_CENTRE[2], math.tan(BIN_LEAN) * BIN_WALL
+    half = (0.005, BIN_HALF + out, BIN_WALL / math.cos(BIN_LEAN) / 2)
+    c, s = math.cos(BIN_LEAN / 2), math.sin(BIN_LEAN / 2)
     walls: list[Shape] = []
-    for number in range(4):
-        yaw = number * math.pi / 2
-        middle = (out * math.cos(yaw), out * math.sin(yaw), BIN_FLOOR - z + BIN_WALL / 2)
-        lean, turn = BIN_LEAN / 2, yaw / 2
-        walls.append(
-            Shape(
-                "box",
-                (thick, width, half),
-                middle,
-                (
-                    math.cos(turn) * math.cos(lean),
-                    -math.sin(turn) * math.sin(lean),
-                    math.cos(turn) * math.sin(lean),
-                    math.sin(turn) * math.cos(lean),
-                ),
-                colour=wood,
-            )
-        )
-    return Thing(BIN, (floor, *walls), BIN_CENTRE)
+    for yaw in (0.0, math.pi / 2, math.pi, -math.pi / 2):
+        away, turn = BIN_HALF + out / 2, (math.cos(yaw / 2), math.sin(yaw / 2))
+        middle = (away * math.cos(yaw), away * math.sin(yaw), up + BIN_WALL / 2)
+        walls.append(Shape("box", half, middle, (turn[0] * c, -turn[1] * s, turn[0] * s, turn[1] * c), colour=wood))
+    return Thing(BIN, (Shape("box", (BIN_HALF, BIN_HALF, up), colour=wood), *walls), BIN_CENTRE)
