@@ -21,6 +21,7 @@ from quartet_research.roco.speakers.paths import (
 from quartet_research.roco.speakers.prompt import WAIT, Prompt, read_prompt
 from quartet_research.roco.speakers.sorting import sort, sort_too_far, sort_wrongly
 from quartet_research.roco.speakers.stacking import stack, stack_too_far, stack_wrongly
+from quartet_research.roco.speakers.sweeping import sweep, sweep_wrongly
 from quartet_teams.roco import PLANNER
 
 COMPLETE = "The task is complete."
@@ -35,6 +36,7 @@ ROLES: dict[str, tuple[Act, Err]] = {
     "Pack all groceries": (pack, pack_wrongly),
     "A rope lies": (move_rope, move_rope_wrongly),
     "Agents move": (move, move_wrongly),
+    "Sweep all cubes": (sweep, sweep_wrongly),
 }
 """Roles by the first words of the task."""
 TOO_FAR: dict[Act, Callable[[Prompt, str], str]] = {sort: sort_too_far, stack: stack_too_far}

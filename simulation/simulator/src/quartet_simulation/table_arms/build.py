@@ -100,6 +100,9 @@ def _check(arms: Sequence[ArmAt]) -> None:
             raise TableError(f"{arm.name}: foot {arm.foot}, yaw {arm.yaw} and rail {arm.rail} must be finite")
         if (arm.rail is not None and not arm.rail[0] <= 0 <= arm.rail[1]) or arm.rail == (0, 0):
             raise TableError(f"{arm.name}: rail {arm.rail} must be a range (low, high) that has 0 in it")
+        low, high = arm.rail or (0.0, 0.0)
+        if not low <= arm.rail_home <= high:
+            raise TableError(f"{arm.name}: rail_home {arm.rail_home} must be between {low} and {high} m")
 
 
 def _check_things(things: Sequence[Thing | Rope], taken: Collection[str]) -> None:

@@ -41,6 +41,8 @@ class ArmAt:
     rail: tuple[float, float] | None = None
     """How far the foot slides along the world's x axis [m]; None: it stands still."""
     hand: Literal["fingers", "suction"] | BoltedTool = "fingers"
+    rail_home: float = 0.0
+    """Where it is on its rail at home [m]."""
 
     @property
     def prefix(self) -> str:

@@ -78,6 +78,9 @@ class Scene:
         self.acceleration = self._per_joint("acceleration", RAIL_ACCELERATION)
         self.sweep = self._per_joint("sweep", RAIL_SWEEP)
         self.home = self._per_joint("home", 0.0)
+        for arm, _ in arms:
+            if arm.rail:
+                self.home[self.arms[arm.name].columns.start] = arm.rail_home
         self.data.qpos[self.qpos] = self.data.ctrl[self.servos] = self.home
         for arm in found:
             if arm.grip is not None:

@@ -18,7 +18,7 @@ PAN_BELOW, BROOM_BELOW = 0.30, 0.50
 """From the flange to the undersides, which are the tips [m]."""
 BROOM_HALF = (0.07, 0.032, 0.08)
 """Half of the broom's head [m]."""
-_THIN, _WALL, _SLOPE = 0.001, 0.003, 0.08
+_THIN, _LIP, _WALL, _SLOPE = 0.001, 0.0001, 0.003, 0.0575
 _BLUE: Colour = (0.3, 0.6, 0.9, 1.0)
 _YELLOW: Colour = (0.9, 0.7, 0.2, 1.0)
 _GREY: Colour = (0.4, 0.4, 0.42, 1.0)
@@ -33,8 +33,8 @@ def dustpan() -> BoltedTool:
             Shape("box", (x, y, _THIN), (0, 0, z - _THIN), colour=_BLUE),
             Shape(
                 "box",
-                (x, 0.02, _THIN / 2),
-                (0, 0.002 - y - 0.02, z - 0.0008),
+                (x, 0.02, _LIP),
+                (0, 0.002 - y - 0.02, z - 2 * _THIN + _LIP + 0.02 * _SLOPE),
                 (math.cos(_SLOPE / 2), -math.sin(_SLOPE / 2), 0, 0),
                 colour=_BLUE,
             ),

@@ -10,6 +10,8 @@ import numpy as np
 from quartet_simulation.table_arms import HandPose, Scene
 from quartet_simulation.table_arms.poses import Vector
 
+TABLE_TOP = 0.15
+"""Height of the table's surface [m]."""
 HOVER = 0.12
 """Height above a grasp or a target at which a hand comes from the side and leaves [m]."""
 DEPTH = 0.03

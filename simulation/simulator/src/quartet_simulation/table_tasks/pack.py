@@ -15,11 +15,10 @@ import numpy as np
 
 from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, build_table
 from quartet_simulation.table_arms.poses import Vector
-from quartet_simulation.table_tasks.handling import DROP, point_text, yaw_of
+from quartet_simulation.table_tasks.handling import DROP, TABLE_TOP, point_text, yaw_of
 from quartet_simulation.table_tasks.task import Box, PathTask
 from quartet_teams.roco import Action, Form, Verb
 
-TABLE_TOP = 0.15
 BIN, BIN_CENTRE, BIN_HALF, BIN_FLOOR = "bin", (0.45, 0.5, 0.16), (0.35, 0.2), 0.18
 SLOTS: dict[str, Vector] = {
     f"bin_{row}_{column}": (BIN_CENTRE[0] + x, BIN_CENTRE[1] + y, BIN_CENTRE[2] + 0.2)

@@ -15,11 +15,10 @@ import numpy as np
 
 from quartet_simulation.table_arms import ArmAt, HandPose, Rope, Scene, Shape, Thing, build_table
 from quartet_simulation.table_arms.poses import Vector
-from quartet_simulation.table_tasks.handling import point_text, yaw_of
+from quartet_simulation.table_tasks.handling import TABLE_TOP, point_text, yaw_of
 from quartet_simulation.table_tasks.task import Box, PathTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
 
-TABLE_TOP = 0.15
 ROPE = "rope"
 ENDS = {"rope_front_end": 0, "rope_back_end": 24}
 """Numbers of the last links."""

@@ -10,12 +10,12 @@ from typing import ClassVar
 import numpy as np
 
 from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, build_table
-from quartet_simulation.table_tasks.handling import Outline, grasp_pose, place_pose
+from quartet_simulation.table_tasks.handling import TABLE_TOP, Outline, grasp_pose, place_pose
 from quartet_simulation.table_tasks.task import Box, TableTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
 
 BOARD, TABLE = "cutting_board", "table"
-BOARD_SIZE, BOARD_CENTRE, TABLE_TOP = (0.34, 0.5, 0.04), (0.0, 0.5, 0.16), 0.15
+BOARD_SIZE, BOARD_CENTRE = (0.34, 0.5, 0.04), (0.0, 0.5, 0.16)
 SIZES = {
     "bread_slice1": (0.14, 0.14, 0.03),
     "bread_slice2": (0.14, 0.14, 0.03),

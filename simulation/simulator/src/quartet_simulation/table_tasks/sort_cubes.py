@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, build_table
-from quartet_simulation.table_tasks.handling import Outline, grasp_pose, place_pose
+from quartet_simulation.table_tasks.handling import TABLE_TOP, Outline, grasp_pose, place_pose
 from quartet_simulation.table_tasks.task import Box, TableTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
 
 PANEL_X = {"panel1": -1.12, "panel2": -0.8, "panel3": -0.4, "panel4": 0.0, "panel5": 0.4, "panel6": 0.8, "panel7": 1.2}
-PANEL_Y, TABLE_TOP, PANEL_HEIGHT = 0.5, 0.15, 0.03
+PANEL_Y, PANEL_HEIGHT = 0.5, 0.03
 GOALS = {"blue_square": "panel2", "pink_polygon": "panel4", "yellow_trapezoid": "panel6"}
 OWNERS = {"Alice": "blue_square", "Bob": "pink_polygon", "Chad": "yellow_trapezoid"}
 PANELS = {
