@@ -11,6 +11,7 @@ from quartet_research.harness.tables import grouped, success_cells
 from quartet_research.roco.options import Experiment
 from quartet_research.roco.parts import PART_OF
 from quartet_research.roco.properties import properties
+from quartet_research.roco.table_part import WORLDS
 from quartet_simulation.table_tasks import TASKS
 
 
@@ -25,7 +26,7 @@ def make_report(experiment: Experiment, records: Sequence[Record]) -> Report:
     trials = [record.trial for record in records]
     spent: dict[int, list[float]] = {}
     for record in records:
-        if record.trial.plan_cpu_s and (world := TASKS.get(record.case.setting["task"])):
+        if record.trial.plan_cpu_s and (world := WORLDS.get(record.case.setting["task"])):
             spent.setdefault(len(world.arms), []).extend(record.trial.plan_cpu_s)
     for arms, seconds in sorted(spent.items()):
         metrics[f"plan_cpu_s_p50_{arms}"] = percentile(seconds, 0.5)

@@ -9,10 +9,11 @@ from quartet_research.harness.study import Case
 from quartet_research.roco.part import HISTORY, SWITCH, Part, Trial, tokens_of
 from quartet_research.roco.published import PUBLISHED
 from quartet_research.roco.speakers import Speakers
-from quartet_simulation.table_tasks import TASKS
+from quartet_simulation.table_tasks import TASKS, VARIATIONS
 from quartet_teams import Discussion, Model, NoPlanError
 from quartet_teams.roco import Past, Roco
 
+WORLDS = TASKS | VARIATIONS
 STEPS, STEPS_WITHOUT_FEEDBACK = 20, 40
 """Steps of a trial. The published code has 10, doubled without feedback; the printed figures need more."""
 
@@ -50,6 +51,19 @@ class TablePart(Part):
         return await play(setting["task"], case.instance["seed"], team, model, most_steps=most_steps)
 
 
+class VariationPart(TablePart):
+    """The sandwich task with other starts, recipes and reach."""
+
+    name = "variations"
+    tasks = tuple(VARIATIONS)
+    published: ClassVar[Mapping[tuple[str, str], str]] = {}
+    notes = (
+        "Variations of the sandwich task, Figure 5 of the paper, which prints no numbers. sandwich_starts: any four "
+        "foods start on each side; sandwich_recipes: each recipe as often as the others; sandwich_reach: the robots "
+        "have changed sides.",
+    )
+
+
 async def play(task: str, seed: int, team: Roco, model: Model, *, most_steps: int) -> Trial:
     """Let a team do a task until it is done or the steps are used up.
 
@@ -61,7 +75,7 @@ async def play(task: str, seed: int, team: Roco, model: Model, *, most_steps: in
         most_steps: steps of the trial; one without a plan counts.
     """
     began = time.monotonic()
-    world = await asyncio.to_thread(TASKS[task], seed)
+    world = await asyncio.to_thread(WORLDS[task], seed)
     past, spent = Past(), list[float]()
     steps = attempts = calls = tokens = no_plan = not_executed = idle = contacts = 0
     reason = ""
