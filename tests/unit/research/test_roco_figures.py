@@ -1,6 +1,7 @@
 """Grids, variations, waypoints and planning of RoCo's experiment."""
 
 import asyncio
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,15 +11,16 @@ from quartet_research.harness.study import Case, Record
 from quartet_research.roco import planning_part
 from quartet_research.roco.grid3d import Grid3D
 from quartet_research.roco.options import read_experiment
-from quartet_research.roco.part import Trial
+from quartet_research.roco.part import PATHS, Trial
 from quartet_research.roco.properties import properties, shared_reach
 from quartet_research.roco.report import make_report
 from quartet_research.roco.speakers.grid import move, move_wrongly
 from quartet_research.roco.speakers.prompt import Prompt
 from quartet_research.roco.study import STUDY
 from quartet_research.roco.table_part import play
+from quartet_research.roco.waypoint_part import WAYS
 from quartet_teams import Answer
-from quartet_teams.roco import MOST_ATTEMPTS, Mode, Roco
+from quartet_teams.roco import MOST_ATTEMPTS, Action, Mode, Roco
 
 MODEL = "mockllm/model"
 
@@ -132,7 +134,7 @@ def test_properties_of_tasks_stand_beside_the_published_ones() -> None:
     (row,) = report.sections["Properties of the tasks"]
     assert (row["asymmetric observation"], row["asymmetric observation (paper)"]) == ("yes", "yes")
     assert row["reach shared by two or more robots"] == "2%"
-    assert report.result.rows[0]["plan CPU p50, p95 [s]"] == "0.20, 0.29"
+    assert report.result.rows[0]["CPU p50, p95 [s]"] == "0.20, 0.29"
     assert report.result.rows[0]["idle"] == 3
     assert {task: properties(task)["asymmetric observation"] for task in ("pack", "rope", "sort")} == {
         "pack": "no", "rope": "no", "sort": "no",
@@ -144,3 +146,33 @@ def test_reach_is_shared_where_boxes_overlap() -> None:
     assert shared_reach([unit, half]) == pytest.approx(1 / 3, abs=0.02)
     assert shared_reach([unit, ((2.0, 3.0), (0.0, 1.0), (0.0, 1.0))]) == 0
     assert shared_reach([unit, unit, half]) == pytest.approx(2 / 3, abs=0.02)
+
+
+@pytest.mark.parametrize(("task", "path"), [("pack_place", "hover"), *(("rope_pick", path) for path in PATHS)])
+async def test_waypoints_of_every_kind_lead_to_a_motion(task: str, path: str) -> None:
+    trial = await played(task, 1, framework="central", path=path)
+    assert (trial.succeeded, trial.reason, trial.no_plan, trial.steps) == (True, "", 0, 1)
+    assert [spent > 0 for spent in trial.plan_cpu_s] == [True]
+
+
+async def test_a_team_without_a_plan_has_no_motion() -> None:
+    async def model(participant: str, prompt: str) -> Answer:
+        return Answer("I ponder.")
+
+    trial = await STUDY.play(
+        Case({"task": "pack_pick", "framework": "central", "path": "hover"}, {"seed": 0}), model, len
+    )
+    assert (trial.succeeded, trial.no_plan, trial.attempts, trial.plan_cpu_s) == (False, 1, MOST_ATTEMPTS, ())
+    assert trial.reason.startswith("no plan: planner gave no valid plan")
+
+
+def test_replaced_waypoints_lie_on_the_line_or_above_its_ends() -> None:
+    assert list(WAYS) == list(PATHS)
+    pick = Action("Bob", "PICK", "apple", path=((0.0, 0.0, 0.9),) * 4)
+    put = replace(pick, verb="PUT")
+    start, goal = (0.0, 0.0, 0.5), (0.5, 1.0, 0.0)
+    assert WAYS["proposed"](pick, start, goal) == pick.path
+    linear = WAYS["linear"](pick, start, goal)
+    assert np.allclose(linear, [(0.1, 0.2, 0.4), (0.2, 0.4, 0.3), (0.3, 0.6, 0.2), (0.4, 0.8, 0.1)])
+    assert WAYS["hover"](pick, start, goal) == ((0.5, 1.0, 0.2),)
+    assert WAYS["hover"](put, start, goal) == ((0.0, 0.0, 0.7), (0.5, 1.0, 0.2))

@@ -11,12 +11,14 @@ from quartet_teams.roco import Mode
 
 SWITCH = {"on": True, "off": False}
 PLANNERS = ("quartet", "rrt_connect")
+PATHS = ("proposed", "linear", "hover")
 HISTORY = {"all": True, "none": False}
 VARIED: Mapping[str, Collection[str]] = {
     "framework": tuple(mode.value for mode in Mode),
     "history": HISTORY,
     "feedback": SWITCH,
     "planner": PLANNERS,
+    "path": PATHS,
 }
 """Options of which each value makes a setting of its own, with their values."""
 

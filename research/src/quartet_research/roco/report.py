@@ -73,7 +73,7 @@ def _row(key: tuple[str, str, str], records: Sequence[Record]) -> dict[str, Any]
         "calls": round(fmean(trial.calls for trial in trials), 1),
         "not executed": sum(trial.not_executed for trial in trials),
         "idle": sum(trial.idle for trial in trials),
-        "plan CPU p50, p95 [s]": ", ".join(f"{percentile(spent, share):.2f}" for share in (0.5, 0.95) if spent),
+        "CPU p50, p95 [s]": ", ".join(f"{percentile(spent, share):.2f}" for share in (0.5, 0.95) if spent),
         "failed for": ", ".join(f"{count} {reason}" for reason, count in failed.most_common()),
         "in the paper": PART_OF[task].published.get((task, team), ""),
     }
