@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from quartet_simulation.table_tasks import TASKS
+from quartet_simulation.table_tasks import TASKS, TableTask
 from quartet_simulation.table_tasks.task import Box
 
 PUBLISHED = {
@@ -24,21 +24,24 @@ SAMPLES = 60
 def properties(task: str) -> dict[str, Any]:
     """Return the row of a task."""
     world = TASKS[task](0)
-    observed = {_shared_lines(world.describe_robot(robot), robot) for robot in world.robots}
     decomposition, asymmetric, overlap = PUBLISHED[task]
     return {
         "task": task,
         "decomposition (paper)": decomposition,
-        "asymmetric observation": "yes" if len(observed) > 1 else "no",
+        "asymmetric observation": _asymmetry(world),
         "asymmetric observation (paper)": asymmetric,
         "reach shared by two or more robots": f"{shared_reach(world.reach.values()):.0%}",
         "overlap of workspaces (paper)": overlap,
     }
 
 
-def _shared_lines(text: str, robot: str) -> str:
-    """Return an observation without the lines about the robot itself."""
-    return "\n".join(line for line in text.splitlines() if robot not in line)
+def _asymmetry(world: TableTask) -> str:
+    """Return whether robots observe different things, or differ only in what each observes of itself."""
+    texts = {robot: world.describe_robot(robot) for robot in world.robots}
+    if len(set(texts.values())) == 1:
+        return "no"
+    others = {tuple(line for line in text.splitlines() if robot not in line) for robot, text in texts.items()}
+    return "yes" if len(others) > 1 else "own gripper only"
 
 
 def shared_reach(boxes: Iterable[Box]) -> float:

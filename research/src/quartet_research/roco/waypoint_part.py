@@ -47,9 +47,9 @@ class WaypointPart(Part):
     varies = ("framework", "path")
     notes = (
         "Waypoints: a team agrees on one plan, whose paths are then kept (proposed), replaced by points on straight "
-        f"lines (linear), or by points {HOVER} m above the goal, and for a place also above the start (hover). Success: "
-        "the motion is found within the planner's limits; it is not executed. The paper prints no numbers; it found "
-        "no gain on picks, and faster places.",
+        f"lines (linear), or by points {HOVER} m above the goal, and for a place also above the start (hover). "
+        "Success: the motion is found within the planner's limits; it is not executed. The paper prints no numbers; it "
+        "found no gain on picks, and faster places.",
     )
 
     def trials(self, task: str) -> int:
