@@ -2,11 +2,13 @@
 
 import itertools
 import math
+from dataclasses import replace
 
+import mujoco
 import numpy as np
 import pytest
 
-from quartet_simulation.table_arms import HandPose
+from quartet_simulation.table_arms import HandPose, MotionPlan, PlanFailure
 from quartet_simulation.table_tasks import MoveRope, PackGrocery, TableTask
 from quartet_simulation.table_tasks.pack import BIN_FLOOR, CELLS, SIZES, SLOTS
 from quartet_simulation.table_tasks.rope import ENDS, GROOVE_CENTRE
@@ -146,6 +148,24 @@ def test_arms_pick_and_place_along_their_paths(pack: PackGrocery) -> None:
     for item, slot in slots.values():
         assert math.dist(pack.scene.position(item)[:2], SLOTS[slot][:2]) < 0.03
         assert f"in {slot}" in pack._where(item)
+
+
+def test_first_motion_is_planned_and_not_executed() -> None:
+    task = PackGrocery(2)
+    before, plan = task.scene.snapshot(), picks(task)
+    motion, spent = task.plan_first(plan)
+    assert isinstance(motion, MotionPlan)
+    assert spent > 0
+    task.scene.data.qpos[task.scene.qpos] = motion.trajectory.positions[-1]
+    mujoco.mj_forward(task.scene.model, task.scene.data)
+    for robot, action in plan.items():
+        tip, goal = task.ends(action)
+        assert math.dist(tip, goal) < 0.002, f"the motion ends where {robot} takes {action.object}"
+    task.scene.restore(before)
+    same = {robot: replace(action, object="apple") for robot, action in plan.items()}
+    failure, _ = task.plan_first(same)
+    assert isinstance(failure, PlanFailure)
+    assert failure.reason == "goal_contact"
 
 
 def test_hand_turns_evenly_along_a_path(pack: PackGrocery) -> None:

@@ -2,10 +2,11 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
-from quartet_simulation.table_tasks import MakeSandwich
-from quartet_simulation.table_tasks.sandwich import BOARD, BOARD_CENTRE, BOARD_SIZE, SIDES, SIZES
+from quartet_simulation.table_tasks import VARIATIONS, MakeSandwich
+from quartet_simulation.table_tasks.sandwich import BOARD, BOARD_CENTRE, BOARD_SIZE, RECIPES, SIDES, SIZES
 from quartet_teams.roco import Action
 
 TOP = BOARD_CENTRE[2] + BOARD_SIZE[2] / 2
@@ -94,10 +95,35 @@ def test_hands_that_would_meet_are_refused() -> None:
 def test_a_robot_observes_its_own_side_and_the_board() -> None:
     task = stacked(MakeSandwich(0), "bread_slice1")
     assert "from the bottom to the top: no food yet." in MakeSandwich(0).describe()
-    for robot, other in itertools.permutations(SIDES):
+    for robot, other in itertools.permutations(task.robots):
         seen = task.describe_robot(robot)
         assert "bread_slice1 is on cutting_board." in seen
         assert "The stack on the cutting_board, from the bottom to the top: bread_slice1." in seen
-        assert all(f"{food} is on the" in seen for food in SIDES[robot] if food != "bread_slice1")
-        assert not any(f"{food} is on the" in seen for food in SIDES[other])
+        assert all(f"{food} is on the" in seen for food in SIDES[task.side[robot]] if food != "bread_slice1")
+        assert not any(f"{food} is on the" in seen for food in SIDES[task.side[other]])
     assert all(f"{food} is on" in task.describe() for food in SIZES)
+
+
+def positions(task: MakeSandwich) -> dict[str, tuple[float, ...]]:
+    return {food: tuple(np.round(task.scene.position(food), 6)) for food in SIZES}
+
+
+def test_each_variation_changes_one_thing() -> None:
+    recipes = [VARIATIONS["sandwich_recipes"](seed) for seed in range(4)]
+    assert {task.sandwich for task in recipes} == set(RECIPES)
+    assert positions(recipes[0]) == positions(MakeSandwich(0))
+    starts = [VARIATIONS["sandwich_starts"](seed) for seed in range(3)]
+    left = [{food for food in SIZES if positions(task)[food][0] < 0} for task in starts]
+    assert [len(foods) for foods in left] == [4] * 3
+    assert len(set(map(frozenset, [*left, SIDES["left"]]))) > 2
+    assert {task.sandwich for task in starts} <= set(RECIPES)
+
+
+def test_robots_that_changed_sides_reach_and_see_the_other_foods() -> None:
+    drawn, changed = MakeSandwich(0), VARIATIONS["sandwich_reach"](0)
+    assert positions(changed) == positions(drawn)
+    assert changed.describe_robot("Dave").replace("Dave", "Chad") == drawn.describe_robot("Chad")
+    assert "Dave reaches the foods on the right side" in changed.capability("Dave")
+    for task, near, far in ((drawn, "cheese", "tomato"), (changed, "tomato", "cheese")):
+        assert refused(task, Dave=("PICK", near)) == ("", "")
+        assert refused(task, Dave=("PICK", far))[0] == "reach"

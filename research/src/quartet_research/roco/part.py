@@ -10,11 +10,15 @@ from quartet_teams import Discussion, Model
 from quartet_teams.roco import Mode
 
 SWITCH = {"on": True, "off": False}
+PLANNERS = ("quartet", "rrt_connect")
+PATHS = ("proposed", "linear", "hover")
 HISTORY = {"all": True, "none": False}
 VARIED: Mapping[str, Collection[str]] = {
     "framework": tuple(mode.value for mode in Mode),
     "history": HISTORY,
     "feedback": SWITCH,
+    "planner": PLANNERS,
+    "path": PATHS,
 }
 """Options of which each value makes a setting of its own, with their values."""
 
@@ -34,6 +38,8 @@ class Trial:
     """Steps without a plan that passed the checks."""
     not_executed: int = 0
     """Plans that passed the checks and were not executed."""
+    idle: int = 0
+    """Steps in which all robots agreed to wait although the task was not done."""
     arm_contacts: int = 0
     """Contacts between arms in executed plans."""
     reason: str = ""

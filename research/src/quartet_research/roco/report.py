@@ -10,6 +10,8 @@ from quartet_research.harness.study import Record, Report
 from quartet_research.harness.tables import grouped, success_cells
 from quartet_research.roco.options import Experiment
 from quartet_research.roco.parts import PART_OF
+from quartet_research.roco.properties import properties
+from quartet_research.roco.table_part import WORLDS
 from quartet_simulation.table_tasks import TASKS
 
 
@@ -24,8 +26,8 @@ def make_report(experiment: Experiment, records: Sequence[Record]) -> Report:
     trials = [record.trial for record in records]
     spent: dict[int, list[float]] = {}
     for record in records:
-        if record.trial.plan_cpu_s:
-            spent.setdefault(len(TASKS[record.case.setting["task"]].arms), []).extend(record.trial.plan_cpu_s)
+        if record.trial.plan_cpu_s and (world := WORLDS.get(record.case.setting["task"])):
+            spent.setdefault(len(world.arms), []).extend(record.trial.plan_cpu_s)
     for arms, seconds in sorted(spent.items()):
         metrics[f"plan_cpu_s_p50_{arms}"] = percentile(seconds, 0.5)
         metrics[f"plan_cpu_s_p95_{arms}"] = percentile(seconds, 0.95)
@@ -43,7 +45,8 @@ def make_report(experiment: Experiment, records: Sequence[Record]) -> Report:
         details=[_detail(record) for record in records],
         notes=[note for part in parts for note in part.notes],
     )
-    return Report(result, {})
+    played = [task for task in dict.fromkeys(task for _, task, _ in groups) if task in TASKS]
+    return Report(result, {"Properties of the tasks": [properties(task) for task in played]} if played else {})
 
 
 def variant(setting: Any) -> str:
@@ -57,7 +60,8 @@ def variant(setting: Any) -> str:
 def _row(key: tuple[str, str, str], records: Sequence[Record]) -> dict[str, Any]:
     model, task, team = key
     trials = [record.trial for record in records]
-    solved = [trial.steps for trial in trials if trial.succeeded]
+    solved = [trial.steps for trial in trials if trial.succeeded and trial.steps]
+    steps, spent = sum(trial.steps for trial in trials), [one for trial in trials for one in trial.plan_cpu_s]
     failed = Counter(trial.reason.partition(":")[0] for trial in trials if not trial.succeeded)
     return {
         "task": task,
@@ -65,9 +69,11 @@ def _row(key: tuple[str, str, str], records: Sequence[Record]) -> dict[str, Any]
         "model": model,
         **success_cells(trial.succeeded for trial in trials),
         "steps": round(fmean(solved), 1) if solved else None,
-        "attempts": round(sum(trial.attempts for trial in trials) / max(1, sum(trial.steps for trial in trials)), 1),
+        "attempts": round(sum(trial.attempts for trial in trials) / steps, 2) if steps else None,
         "calls": round(fmean(trial.calls for trial in trials), 1),
         "not executed": sum(trial.not_executed for trial in trials),
+        "idle": sum(trial.idle for trial in trials),
+        "CPU p50, p95 [s]": ", ".join(f"{percentile(spent, share):.2f}" for share in (0.5, 0.95) if spent),
         "failed for": ", ".join(f"{count} {reason}" for reason, count in failed.most_common()),
         "in the paper": PART_OF[task].published.get((task, team), ""),
     }

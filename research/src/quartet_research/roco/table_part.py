@@ -9,10 +9,11 @@ from quartet_research.harness.study import Case
 from quartet_research.roco.part import HISTORY, SWITCH, Part, Trial, tokens_of
 from quartet_research.roco.published import PUBLISHED
 from quartet_research.roco.speakers import Speakers
-from quartet_simulation.table_tasks import TASKS
+from quartet_simulation.table_tasks import TASKS, VARIATIONS
 from quartet_teams import Discussion, Model, NoPlanError
 from quartet_teams.roco import Past, Roco
 
+WORLDS = TASKS | VARIATIONS
 STEPS, STEPS_WITHOUT_FEEDBACK = 20, 40
 """Steps of a trial. The published code has 10, doubled without feedback; the printed figures need more."""
 
@@ -25,12 +26,12 @@ class TablePart(Part):
     varies = ("framework", "history", "feedback")
     published: ClassVar[Mapping[tuple[str, str], str]] = PUBLISHED
     notes: ClassVar[Sequence[str]] = (
-        f"Success is by ground truth, within {STEPS} steps ({STEPS_WITHOUT_FEEDBACK} without feedback). Steps are "
-        "means of successful trials, attempts are plans proposed a step. The published code has 10 steps by default.",
+        f"Success is by ground truth, within {STEPS} steps ({STEPS_WITHOUT_FEEDBACK} without feedback); the default of "
+        "the published code is 10. Steps are means of successful trials, attempts are plans proposed a step.",
         "plan_failures: share of joint plans that passed the checks and were not executed, and then rewound, for "
         "whatever reason. The published code rewinds what cannot be planned.",
-        "In the paper: GPT-4, success; steps, attempts a step, of 20 trials. There a grasp is a weld; here fingers "
-        "hold by friction and cups by suction, and what the paper does not state is ours.",
+        "In the paper: GPT-4; success; steps, attempts a step, of 20 trials. A grasp is a weld there; here fingers "
+        "hold by friction and cups by suction; arms, objects and their places are our own where the paper has none.",
     )
 
     def trials(self, task: str) -> int:
@@ -50,6 +51,19 @@ class TablePart(Part):
         return await play(setting["task"], case.instance["seed"], team, model, most_steps=most_steps)
 
 
+class VariationPart(TablePart):
+    """The sandwich task with other starts, recipes and reach."""
+
+    name = "variations"
+    tasks = tuple(VARIATIONS)
+    published: ClassVar[Mapping[tuple[str, str], str]] = {}
+    notes = (
+        "Variations of the sandwich task, Figure 5 of the paper, which prints no numbers. sandwich_starts: any four "
+        "foods start on each side; sandwich_recipes: each recipe as often as the others; sandwich_reach: the robots "
+        "have changed sides.",
+    )
+
+
 async def play(task: str, seed: int, team: Roco, model: Model, *, most_steps: int) -> Trial:
     """Let a team do a task until it is done or the steps are used up.
 
@@ -61,9 +75,9 @@ async def play(task: str, seed: int, team: Roco, model: Model, *, most_steps: in
         most_steps: steps of the trial; one without a plan counts.
     """
     began = time.monotonic()
-    world = await asyncio.to_thread(TASKS[task], seed)
+    world = await asyncio.to_thread(WORLDS[task], seed)
     past, spent = Past(), list[float]()
-    steps = attempts = calls = tokens = no_plan = not_executed = contacts = 0
+    steps = attempts = calls = tokens = no_plan = not_executed = idle = contacts = 0
     reason = ""
     while steps < most_steps and not world.done:
         steps += 1
@@ -76,6 +90,7 @@ async def play(task: str, seed: int, team: Roco, model: Model, *, most_steps: in
             reason = f"no plan: {error}"
         else:
             attempts += decision.attempts
+            idle += all(action.verb == "WAIT" for action in decision.plan.values())
             outcome = await asyncio.to_thread(world.step, decision.plan)
             spent += outcome.plan_cpu_s
             contacts += outcome.arm_contacts
@@ -97,6 +112,7 @@ async def play(task: str, seed: int, team: Roco, model: Model, *, most_steps: in
         tokens=tokens,
         no_plan=no_plan,
         not_executed=not_executed,
+        idle=idle,
         arm_contacts=contacts,
         reason="" if world.done else reason[:500],
         wall_s=time.monotonic() - began,

@@ -20,10 +20,13 @@ from quartet_cli.main import app
 from quartet_research.harness.budget import Spending
 from quartet_research.planners import table_suite
 from quartet_research.planners.suite import run
+from quartet_research.roco import suite as roco_suite
 
 SMALL = {"framework": ["cmas", "hmas2"], "suite": ["boxnet2"], "robots": [4], "trials": 3, "p_fault": [0.2]}
 
 
+TEMPERATURES: list[float | None] = []
+"""Temperatures of the calls of the model below."""
 MEANWHILE: dict[str, Callable[[], None]] = {"do": lambda: None}
 """What is done while the model below answers."""
 
@@ -34,6 +37,7 @@ class Said(ModelAPI):
 
     async def generate(self, input: list[ChatMessage], tools: Any, tool_choice: Any, config: Any) -> ModelOutput:
         MEANWHILE["do"]()
+        TEMPERATURES.append(config.temperature)
         if self.model_name.endswith("broken") and (input[-1].metadata or {})["seed"] % 2:
             raise RuntimeError("no answer from the provider")
         output = ModelOutput.from_content(self.model_name, "Let the robots do what they like.")
@@ -75,6 +79,19 @@ def test_shards_together_are_the_whole_run(tmp_path: Path) -> None:
     assert "not language models" in table
     with Image.open(tmp_path / "merged" / "success.png") as picture:
         assert picture.width > 300
+
+
+def test_a_setting_with_a_temperature_is_played_at_it(tmp_path: Path) -> None:
+    grid = {"tasks": "grid5", "framework": "central", "feedback": "off", "trials": 1, "price": "0,0", "out": tmp_path}
+    TEMPERATURES.clear()
+    result = roco_suite.run(
+        BenchParameters(progress=lambda line: None, options=grid | {"model": ["said/prose"], "temperature": [0.6, 0]})
+    )
+    assert TEMPERATURES == [0.6, 0.0]
+    assert [row["team"] for row in result.rows] == [
+        "central, no feedback, temperature 0.6",
+        "central, no feedback",
+    ]
 
 
 def test_a_model_plays_at_the_table_with_arms(tmp_path: Path) -> None:

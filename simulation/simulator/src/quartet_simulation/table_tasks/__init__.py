@@ -9,6 +9,7 @@ task.done                                   by ground truth
 from quartet_simulation.table_tasks.pack import PackGrocery
 from quartet_simulation.table_tasks.rope import MoveRope
 from quartet_simulation.table_tasks.sandwich import MakeSandwich
+from quartet_simulation.table_tasks.sandwich_variations import VARIATIONS
 from quartet_simulation.table_tasks.sort_cubes import SortCubes
 from quartet_simulation.table_tasks.sweep import SweepFloor
 from quartet_simulation.table_tasks.task import Outcome, TableTask
@@ -18,4 +19,14 @@ TASKS: dict[str, type[TableTask]] = {
 }
 """Tasks by their names."""
 
-__all__ = ["TASKS", "MakeSandwich", "MoveRope", "Outcome", "PackGrocery", "SortCubes", "SweepFloor", "TableTask"]
+__all__ = [
+    "TASKS",
+    "VARIATIONS",
+    "MakeSandwich",
+    "MoveRope",
+    "Outcome",
+    "PackGrocery",
+    "SortCubes",
+    "SweepFloor",
+    "TableTask",
+]

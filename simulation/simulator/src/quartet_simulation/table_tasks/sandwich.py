@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -37,9 +37,9 @@ COLOURS = {
     "ham": (0.95, 0.65, 0.65, 1),
     "beef_patty": (0.4, 0.25, 0.15, 1),
 }
-SIDES = {"Dave": tuple(SIZES)[:4], "Chad": tuple(SIZES)[4:]}
-"""Foods that start on the side of each robot: Dave's is the left one (negative x)."""
-CELLS_X = {"Dave": (-0.8, -0.6, -0.4), "Chad": (0.4, 0.6, 0.8, 1.0)}
+SIDES = {"left": tuple(SIZES)[:4], "right": tuple(SIZES)[4:]}
+"""Foods that start on each side of the board; x is negative on the left."""
+CELLS_X = {"left": (-0.8, -0.6, -0.4), "right": (0.4, 0.6, 0.8, 1.0)}
 CELLS_Y, JITTER = (0.4, 0.6), 0.025
 RECIPES = {
     "bacon": ("bacon", "cheese", "tomato"),
@@ -66,11 +66,13 @@ class MakeSandwich(TableTask):
     }
     """Published from 0.16 m up, above the tip of a cup on a slice of 1 cm."""
 
+    side: ClassVar[Mapping[str, str]] = {"Chad": "right", "Dave": "left"}
+    """Side on which each robot takes foods."""
     rests: ClassVar[tuple[str, ...]] = (TABLE, BOARD, *SIZES)
     home_after: ClassVar[tuple[Verb, ...]] = ("PICK", "PUT")
 
     def _build(self, rng: np.random.Generator) -> Scene:
-        self.sandwich = str(rng.choice(list(RECIPES)))
+        self.sandwich = self._choose_sandwich(rng)
         middle = [str(name) for name in rng.permutation(RECIPES[self.sandwich])]
         self.recipe = ("bread_slice1", *middle, "bread_slice2")
         self.rules = (
@@ -83,14 +85,21 @@ class MakeSandwich(TableTask):
         )
         half = [value / 2 for value in BOARD_SIZE]
         things = [Thing(BOARD, (Shape("box", half, colour=(0.65, 0.5, 0.35, 1)),), BOARD_CENTRE)]
-        for robot, foods in SIDES.items():
-            cells = list(itertools.product(CELLS_X[robot], CELLS_Y))
+        for side, foods in self._choose_sides(rng).items():
+            cells = list(itertools.product(CELLS_X[side], CELLS_Y))
             for food, cell in zip(foods, rng.permutation(len(cells)), strict=False):
                 (x, y), (dx, dy) = cells[cell], rng.uniform(-JITTER, JITTER, 2)
                 size = [value / 2 for value in SIZES[food]]
                 shape = Shape("box", size, colour=COLOURS[food])
                 things.append(Thing(food, (shape,), (x + dx, y + dy, TABLE_TOP + size[2] + 0.001), mass=0.05))
         return build_table(self.arms, things)
+
+    def _choose_sandwich(self, rng: np.random.Generator) -> str:
+        return str(rng.choice(list(RECIPES)))
+
+    def _choose_sides(self, rng: np.random.Generator) -> Mapping[str, Sequence[str]]:
+        """Return the foods that start on each side."""
+        return SIDES
 
     @property
     def forms(self) -> Mapping[Verb, Form]:
@@ -125,7 +134,7 @@ class MakeSandwich(TableTask):
 
     def capability(self, robot: str) -> str:
         """Return the side of a robot."""
-        side = "left" if robot == "Dave" else "right"
+        side = self.side[robot]
         return (
             f"{robot} reaches the foods on the {side} side and the cutting_board, and holds one food at a time. "
             f"With the target table, it puts a food on the {side} side."
@@ -150,15 +159,17 @@ class MakeSandwich(TableTask):
             return f"{food} is in the hand of {holder}."
         if below := self._below(food):
             return f"{food} is on {below}."
-        return f"{food} is on the {'left' if self.scene.position(food)[0] < 0 else 'right'} side of the table."
+        return f"{food} is on the {self._side_of(food)} side of the table."
+
+    def _side_of(self, food: str) -> str:
+        return "left" if self.scene.position(food)[0] < 0 else "right"
 
     def describe_robot(self, robot: str) -> str:
         """Return the foods on a robot's own side and on the board, and what it holds."""
-        left = robot == "Dave"
         seen = [
             food
             for food in SIZES
-            if not self._holder(food) and (self._below(food) or (self.scene.position(food)[0] < 0) == left)
+            if not self._holder(food) and (self._below(food) or self._side_of(food) == self.side[robot])
         ]
         return "\n".join([*map(self._where, seen), self._stack(), self._hand(robot)])
 
@@ -201,6 +212,6 @@ class MakeSandwich(TableTask):
             x, y, z = self.scene.position(target)
             return x, y, z + SIZES[target][2] / 2
         taken = [self.scene.position(food)[:2] for food in SIZES if not self._holder(food)]
-        cells = list(itertools.product(CELLS_X[robot], CELLS_Y))
+        cells = list(itertools.product(CELLS_X[self.side[robot]], CELLS_Y))
         x, y = max(cells, key=lambda cell: min(math.dist(cell, other) for other in taken))
         return x, y, TABLE_TOP

@@ -341,6 +341,19 @@ class TableTask(ABC):
                 return plan
         return plan_with(split=True, seed=seed)
 
+    def ends(self, action: Action) -> tuple[Vector, Vector]:
+        """Return where a robot's tip is now, and where an action with a path takes it [m]."""
+        goal = self._goal(action)
+        assert goal is not None, f"{action} has no goal"
+        return self.scene.hand_pose(action.robot).position, goal.position
+
+    def plan_first(self, plan: JointPlan) -> tuple[MotionPlan | PlanFailure, float]:
+        """Return the first motion of a plan, which is not executed, and the processor time of its planning [s]."""
+        found = {robot: self._phases(action) for robot, action in sub_plans(plan)[0].items()}
+        began = time.thread_time()
+        motion = self._plan({robot: phases[0] for robot, phases in found.items() if phases}, self.seed)
+        return motion, time.thread_time() - began
+
     def picture(self) -> np.ndarray:
         """Return a picture of the table (height, width, 3), uint8 RGB."""
         return self.scene.picture()
