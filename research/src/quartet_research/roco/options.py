@@ -9,7 +9,7 @@ from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.prices import SPEAKERS
 from quartet_research.harness.options import find_unknown, find_wrong_models, read_options
 from quartet_research.harness.study import Case, options_of
-from quartet_research.roco.part import VARIED
+from quartet_research.roco.part import VARIED, WORDINGS
 from quartet_research.roco.parts import GROUPS, PART_OF
 from quartet_site import Fault
 from quartet_teams.roco import Mode
@@ -27,6 +27,8 @@ class Experiment:
     seed: int = 0
     history: tuple[str, ...] = ("all",)
     feedback: tuple[str, ...] = ("on",)
+    wording: tuple[str, ...] = WORDINGS
+    """Of the questions."""
     model: tuple[str, ...] = (SPEAKERS,)
     """Models of Inspect, `gateway/AGENT`, or `reference-speakers`."""
     p_fault: tuple[float, ...] = (0.0,)
@@ -61,4 +63,4 @@ class Experiment:
 
 def read_experiment(options: Mapping[str, Any]) -> Experiment:
     """Return the experiment of the given options; lists of names may be separated by commas. Raises OptionError."""
-    return read_options(Experiment, "roco", options, ("framework", "tasks", "history", "feedback", "model"))
+    return read_options(Experiment, "roco", options, ("framework", "tasks", "history", "feedback", "wording", "model"))

@@ -1,20 +1,22 @@
 """Parts of RoCo's experiments: tasks that are played in the same way, and counted in the same table."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from quartet_research.harness.study import Case
+from quartet_research.harness.study import Case, Record
 from quartet_teams import Model
 from quartet_teams.roco import Mode
 
 SWITCH = {"on": True, "off": False}
 HISTORY = {"all": True, "none": False}
+WORDINGS = ("original", "reworded")
 VARIED: Mapping[str, Collection[str]] = {
     "framework": tuple(mode.value for mode in Mode),
     "history": HISTORY,
     "feedback": SWITCH,
+    "wording": WORDINGS,
 }
 """Options of which each value makes a setting of its own, with their values."""
 
@@ -66,3 +68,7 @@ class Part(ABC):
     @abstractmethod
     async def play(self, case: Case, model: Model) -> Trial:
         """Play a case, whose setting has `task` and the options of `varies`, and whose instance has `seed`."""
+
+    def baselines(self, cases: Sequence[Case]) -> Iterable[Record]:
+        """Yield trials of what needs no model, for the tables."""
+        return ()

@@ -2,8 +2,9 @@
 
 from quartet_research.roco.part import Part
 from quartet_research.roco.table_part import TablePart
+from quartet_research.roco.text_part import TextPart
 
-PARTS: tuple[Part, ...] = (TablePart(),)
+PARTS: tuple[Part, ...] = (TablePart(), TextPart())
 PART_OF: dict[str, Part] = {task: part for part in PARTS for task in part.tasks}
 """Part of each task."""
 GROUPS: dict[str, tuple[str, ...]] = {part.name: part.tasks for part in PARTS}

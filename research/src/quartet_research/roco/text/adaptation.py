@@ -4,7 +4,16 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from quartet_research.roco.text.question import LETTERS, Form, Question, balanced, lettered, make_question, placed_at, say
+from quartet_research.roco.text.question import (
+    LETTERS,
+    Form,
+    Question,
+    balanced,
+    lettered,
+    make_question,
+    placed_at,
+    say,
+)
 from quartet_research.roco.text.states import PER_EPISODE, draw_sorting, episode, stacked, useful_move
 from quartet_simulation.table_tasks import MakeSandwich, SortCubes, TableTask
 from quartet_simulation.table_tasks.sandwich import BOARD

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quartet_research.roco.text.question import LETTERS, Form, Question, balanced, lettered, make_question, placed_at, say
+from quartet_research.roco.text.question import (
+    LETTERS,
+    Form,
+    Question,
+    balanced,
+    lettered,
+    make_question,
+    placed_at,
+    say,
+)
 from quartet_research.roco.text.states import draw_sorting, useful_move
 from quartet_simulation.table_tasks import TableTask
 from quartet_simulation.table_tasks.sort_cubes import GOALS, PANELS
@@ -81,7 +90,9 @@ def sorting(rng: np.random.Generator) -> Situation | None:
     for one in map(str, rng.permutation(task.robots)):
         moves = [useful_move(task, one, other) for other in GOALS if other != block]
         given = {(action.object, action.target) for action in announced.values()}
-        free = [move for move in moves if move and not any(move.object in pair or move.target in pair for pair in given)]
+        free = [
+            move for move in moves if move and not any(move.object in pair or move.target in pair for pair in given)
+        ]
         if free and rng.random() < 0.7:
             announced[one] = free[int(rng.integers(len(free)))]
     helpers = {one: move for one in task.robots if one not in announced and (move := useful_move(task, one, block))}

@@ -12,7 +12,6 @@ import numpy as np
 
 from quartet_simulation.table_tasks import TableTask
 
-WORDINGS = ("original", "reworded")
 MOST_READ = 20_000
 """Characters at the end of a reply that are read."""
 LETTERS = "ABCD"
@@ -38,7 +37,7 @@ class Question:
 
     robot: str
     texts: tuple[str, str]
-    """Whole prompt in each of `WORDINGS`."""
+    """Whole prompt in each of the wordings."""
     form: Form
     choices: tuple[str, ...]
     """Names, letters or actions from which an answer is made."""
@@ -68,7 +67,7 @@ def make_question(
         form: of the answer.
         choices: from which an answer is made.
         right: right answers.
-        wordings: the question itself in each of `WORDINGS`.
+        wordings: the question itself in each of the wordings.
         parts: further parts of the prompt by their headings; empty ones are left out.
         about: facts for proofs.
     """

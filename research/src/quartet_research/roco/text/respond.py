@@ -8,7 +8,10 @@ from quartet_simulation.table_tasks.sort_cubes import GOALS, PANEL_X, PANELS
 
 
 def draw(number: int, rng: np.random.Generator) -> Question | None:
-    """Return a question with the wanted answer, NO or YES. What is requested brings a block nearer to its panel, onto an empty one."""
+    """Return a question with the wanted answer, NO or YES.
+
+    A request that can be fulfilled brings a block nearer to its panel, and onto an empty one.
+    """
     task, wanted = draw_sorting(rng), bool(balanced(number, 2))
     robot, other = (str(name) for name in rng.choice(task.robots, 2, replace=False))
     block, at = str(rng.choice(list(GOALS))), {name: task.panel_of(name) for name in GOALS}
