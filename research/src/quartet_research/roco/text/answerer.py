@@ -8,7 +8,7 @@ from quartet_research.roco.text.question import Form, guess, names_text
 
 _REACH = re.compile(r"(\w+) reaches (panel[\w, ]+?) and")
 _SIDE = re.compile(r"(\w+) reaches the foods on the (\w+) side")
-_GOAL = re.compile(r"(\w+) on (panel\d)")
+_GOAL = re.compile(r"([a-z]+_[a-z]+) on (panel\d)")
 _RECIPE = re.compile(r"From the bottom to the top it has: ([\w, ]+)\.")
 _ON = re.compile(r"^(\w+) is on (\w+)\.", re.MULTILINE)
 _LIES = re.compile(r"^(\w+) is on the (\w+) side", re.MULTILINE)
