@@ -25,10 +25,9 @@ class TextPart(Part):
     varies = ("wording",)
     published: ClassVar[Mapping[tuple[str, str], str]] = PUBLISHED_TEXT
     notes: ClassVar[Sequence[str]] = (
-        "Questions: the number of a question is its seed. The published ones are not available; ours are made from the "
-        "states of the tasks. Success is the right answer; one that cannot be read is wrong.",
-        "random: each name or not, any letter, NO or YES with any action. constant: always the most frequent right "
-        "answer of the category, the best that an answer without reading can get.",
+        "RoCoBench-Text: the seed is the number of a question. The published questions are not available; these are "
+        "made from states of sort and sandwich. An answer that cannot be read is wrong.",
+        "random: any of the valid answers, or each name or not. constant: always the most frequent right answer.",
     )
 
     def trials(self, task: str) -> int:
@@ -44,27 +43,25 @@ class TextPart(Part):
         question = await asyncio.to_thread(_question, case)
         discussion = Discussion(model)
         prompt = question.texts[WORDINGS.index(case.setting["wording"])]
-        answer = (await discussion.turn(question.robot, prompt)).answer
-        return _marked(question, answer.text, calls=1, tokens=answer.tokens_in + answer.tokens_out)
+        reply = (await discussion.turn(question.robot, prompt)).answer
+        answer = read_answer(reply.text, question.choices, question.many)
+        return _marked(question, answer, calls=1, tokens=reply.tokens_in + reply.tokens_out)
 
     def baselines(self, cases: Sequence[Case]) -> Iterable[Record]:
         """Yield the trials of a random and of a constant answerer."""
         for own in grouped(cases, lambda case: case.setting["task"]).values():
             questions = [(case, _question(case)) for case in own]
-            ((constant, _),) = Counter(one for _, question in questions for one in question.right).most_common(1)
+            ((constant, _),) = Counter(question.right for _, question in questions).most_common(1)
             for case, question in questions:
                 rng = np.random.default_rng(case.instance["seed"])
-                for name, answer in ("random", guess(question.form, question.choices, rng)), ("constant", constant):
-                    yield Record(name, case, _marked(question, f"ANSWER: {answer}"))
+                for name, answer in ("random", guess(question.choices, question.many, rng)), ("constant", constant):
+                    yield Record(name, case, _marked(question, answer))
 
 
 def _question(case: Case) -> Question:
     return question_of(case.setting["task"], case.instance["seed"])
 
 
-def _marked(question: Question, reply: str, calls: int = 0, tokens: int = 0) -> Trial:
-    answer = read_answer(reply, question.form, question.choices)
-    kind = "wrong answer" if answer else "no valid answer"
-    reason = f"{kind}: {answer or reply[-200:]}; right: {' or '.join(sorted(question.right))}"
-    right = answer in question.right
-    return Trial(right, calls=calls, tokens=tokens, reason="" if right else reason)
+def _marked(question: Question, answer: str, calls: int = 0, tokens: int = 0) -> Trial:
+    reason = "" if answer == question.right else f"{'wrong' if answer else 'no valid'} answer: {answer}"
+    return Trial(not reason, calls=calls, tokens=tokens, reason=reason)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from quartet_research.harness.speakers import RuleSpeakers
-from quartet_research.roco.text.question import Form, guess, names_text
+from quartet_research.roco.text.question import guess, names_text
 
 _REACH = re.compile(r"(\w+) reaches (panel[\w, ]+?) and")
 _SIDE = re.compile(r"(\w+) reaches the foods on the (\w+) side")
@@ -13,21 +13,15 @@ _RECIPE = re.compile(r"From the bottom to the top it has: ([\w, ]+)\.")
 _ON = re.compile(r"^(\w+) is on (\w+)\.", re.MULTILINE)
 _LIES = re.compile(r"^(\w+) is on the (\w+) side", re.MULTILINE)
 _HOLDS = re.compile(r"^(\w+) holds (\w+)\.", re.MULTILINE)
-_DONE = re.compile(r"^NAME (\w+) ACTION (PICK|PUT) (\w+)(?: PLACE (\w+))?", re.MULTILINE)
+_DONE = re.compile(r"^NAME (\w+) ACTION (PICK|PUT) (\w+)", re.MULTILINE)
 _SAID = re.compile(r"^(\w+): (I will)?", re.MULTILINE)
 _OPTION = re.compile(r"^([A-D])\) (.+)$", re.MULTILINE)
-_ACT = re.compile(r"(\w+) (?:does|acts)\b.* (?:PICK|PUT) (\w+)(?: PLACE (\w+))?")
-_VALID = re.compile(r"Valid (\w+): ([\w, ]+)\.")
-_FORMS = {"names": Form.NAMES, "letters": Form.LETTER, "actions": Form.ACTION}
+_ACT = re.compile(r"(\w+) (?:does|acts)\b.* (?:PICK|PUT) (\w+)")
+_VALID = re.compile(r"Valid answers: ([\w, ]+)\.")
 
 
 class Answerer(RuleSpeakers):
-    """Answers what a prompt asks; a fault is another answer, drawn at random.
-
-    Args:
-        rate: of faults.
-        seed: of the faults.
-    """
+    """Answers the question in a prompt; a fault, drawn at a rate, is another valid answer."""
 
     def __init__(self, rate: float, seed: int) -> None:
         super().__init__(seed)
@@ -36,78 +30,68 @@ class Answerer(RuleSpeakers):
     def _answer(self, participant: str, parts: dict[str, str]) -> str:
         valid = _VALID.search(parts["Answer"])
         assert valid is not None, "every prompt names the valid answers"
-        form, choices = _FORMS[valid[1]], valid[2].split(", ")
-        answer = right = _Prompt(participant, parts).answer(form, choices)
-        if self._chance(self._rate):
-            while answer == right:
-                answer = guess(form, choices, self._rng)
+        choices, many = valid[1].split(", "), parts["Answer"].startswith("Name all")
+        answer = right = _Facts(participant, parts).answer(choices, many)
+        faulty = self._chance(self._rate)
+        while faulty and answer == right:
+            answer = guess(choices, many, self._rng)
         return f"ANSWER: {answer}"
 
 
-class _Prompt:
+class _Facts:
     """Facts in a prompt."""
 
     def __init__(self, robot: str, parts: Mapping[str, str]) -> None:
         text = "\n".join(parts.values())
         self.robot, self.parts, self.asked = robot, parts, parts["Question"]
-        self.words = set(re.findall(r"\w+", self.asked.partition("\nA) ")[0]))
+        self.words = re.findall(r"\w+", self.asked.partition("\nA) ")[0])
         self.reach = {one: panels.split(", ") for one, panels in _REACH.findall(text)}
-        self.side, self.lies, self.on = (dict(form.findall(text)) for form in (_SIDE, _LIES, _ON))
-        self.holds, self.goals = dict(_HOLDS.findall(text)), dict(_GOAL.findall(parts["Task"]))
-        recipe = _RECIPE.search(text)
+        self.side, self.lies, self.on, self.holds = (dict(one.findall(text)) for one in (_SIDE, _LIES, _ON, _HOLDS))
+        self.goals, recipe = dict(_GOAL.findall(parts["Task"])), _RECIPE.search(text)
         self.recipe = recipe[1].split(", ") if recipe else []
 
-    def answer(self, form: Form, choices: Sequence[str]) -> str:
-        if form is Form.ACTION:
-            moves = [(one, *one.split()[1::2]) for one in choices]
-            able = [one for one, block, to in moves if to in self.words and self.allows(self.robot, block, to)]
-            return f"YES {able[0]}" if able else "NO"
-        if form is Form.NAMES:
-            return names_text(self.remembered() if "Rounds so far" in self.parts else self.reached(choices))
+    def answer(self, choices: Sequence[str], many: bool) -> str:
+        if many:
+            return names_text(self._remembered() if self.recipe else self._reached(choices))
         options = dict(_OPTION.findall(self.asked))
         if "Talk now" in self.parts:
-            best = self.reply()
+            best = self._reply()
             return next(letter for letter, text in options.items() if _kind(text) == best)
-        acts = {letter: found.groups("") for letter, text in options.items() if (found := _ACT.search(text))}
-        possible = (letter for letter, act in acts.items() if not self.words & {*act[:2]} and self.allows(*act))
-        return next(possible, next(letter for letter in options if letter not in acts))
+        if self.recipe:
+            acts = {letter: found.groups() for letter, text in options.items() if (found := _ACT.search(text))}
+            good = (letter for letter, act in acts.items() if not {*act} & {*self.words} and self._possible(*act))
+            return next(good, next(letter for letter in options if letter not in acts))
+        good = (one for one in choices[1:] if one.split()[-1] in self.words and self._movable(*one.split()[2::2]))
+        return next(good, choices[0])
 
-    def near(self, robot: str, name: str) -> bool:
-        if robot in self.side:
-            return self.lies.get(name) == self.side[robot]
-        return self.on.get(name, name) in self.reach[robot]
+    def _near(self, name: str) -> bool:
+        return self.on.get(name, name) in self.reach[self.robot]
 
-    def allows(self, robot: str, name: str, target: str) -> bool:
-        """Return whether a robot can do an action with an object now; only moves of blocks have a target."""
-        if target:
-            free = target not in self.goals.values() or self.goals[name] == target
-            return free and self.near(robot, name) and self.near(robot, target)
-        following = next((food for food in self.recipe if food not in self.on), "")
-        return name == following if self.holds[robot] == name else self.near(robot, name)
+    def _movable(self, block: str, panel: str) -> bool:
+        free = panel not in self.goals.values() or self.goals[block] == panel
+        return free and self._near(block) and self._near(panel)
 
-    def reached(self, names: Sequence[str]) -> list[str]:
+    def _possible(self, robot: str, food: str) -> bool:
+        following = next((one for one in self.recipe if one not in self.on), "")
+        return food == following if self.holds[robot] == food else self.lies.get(food) == self.side[robot]
+
+    def _reached(self, names: Sequence[str]) -> list[str]:
         far = bool(re.search(r"out of|cannot", self.asked))
-        return [name for name in names if self.near(self.robot, name) != far]
+        return [name for name in names if self._near(name) != far]
 
-    def remembered(self) -> set[str]:
+    def _remembered(self) -> set[str]:
         done = _DONE.findall(self.parts["Rounds so far"])
-        if not self.recipe:
-            if "panel" in self.asked:
-                return {panel for _, _, block, panel in done if block in self.words}
-            return {block for _, _, block, panel in done if panel}
         if "recipe" in self.words:
-            return set(self.recipe) - {food for _, verb, food, _ in done if verb == "PUT"}
-        wanted = "PICK" if self.words & {"taken", "picked"} else "PUT"
-        return {food for robot, verb, food, _ in done if robot in self.words and verb == wanted}
+            return {*self.recipe} - {food for _, verb, food in done if verb == "PUT"}
+        wanted = "PICK" if {"taken", "picked"} & {*self.words} else "PUT"
+        return {food for robot, verb, food in done if robot in self.words and verb == wanted}
 
-    def reply(self) -> str:
-        said = {robot: bool(busy) for robot, busy in _SAID.findall(self.parts["Talk now"])}
-        block = next(name for name in self.goals if name in self.words)
-        if (reached := self.near(self.robot, block)) and not said[self.robot]:
+    def _reply(self) -> str:
+        said = dict(_SAID.findall(self.parts["Talk now"]))
+        reached, busy = self._near(next(word for word in self.words if word in self.goals)), said.pop(self.robot)
+        if reached and not busy:
             return "announce"
-        if all(busy for robot, busy in said.items() if robot != self.robot):
-            return "wait"
-        return "ask_help" if reached else "ask_who"
+        return "wait" if all(said.values()) else "ask_help" if reached else "ask_who"
 
 
 def _kind(text: str) -> str:

@@ -1,10 +1,9 @@
-"""A question: its text in two wordings, the form of its answer, and the right answers."""
+"""A question: its text in both wordings, the right answers, and how answers are read."""
 
 import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from importlib.resources import files
 from typing import Any
 
@@ -14,21 +13,9 @@ from quartet_simulation.table_tasks import TableTask
 
 MOST_READ = 20_000
 """Characters at the end of a reply that are read."""
-LETTERS = "ABCD"
-NONE = "none"
-_TEXTS = tomllib.loads((files(__package__) / "wordings.toml").read_text("utf-8"))
-_ANSWER = re.compile(r"\banswer(?:\s+is)?[^\w\n]{0,9}[:=]\s*(.*)", re.IGNORECASE)
-_NOTE = re.compile(r"\(.*|\.\s.*|\bbecause\b.*")
-_LETTER = re.compile(r"\W*(?:option\s+)?([A-Za-z])\b(?!\W*(?:,|/|or\b|and\b))", re.IGNORECASE)
-_MOVE = re.compile(r"PICK\W+(\w+)\W+(?:and\W+)?PLACE\W+(?:(?:it|on|onto|in)\W+)*(\w+)", re.IGNORECASE)
-
-
-class Form(StrEnum):
-    """What is answered."""
-
-    NAMES = "Name all that apply, separated by commas, or none. Valid names: {choices}."
-    LETTER = "Choose one of the answers. Valid letters: {choices}."
-    ACTION = "Answer NO, or YES with your action. Valid actions: {choices}."
+_TEXTS = tomllib.loads((files("quartet_research.roco.text") / "wordings.toml").read_text("utf-8"))
+_ANSWER = re.compile(r"\banswer(?: is)?[^\w\n]{0,9}[:=]\s*(.*)", re.IGNORECASE)
+_FILLERS = {"and", "it", "on", "onto", "option", "the"}
 
 
 @dataclass(frozen=True)
@@ -36,50 +23,36 @@ class Question:
     """A question to one robot about a task at one moment."""
 
     robot: str
-    texts: tuple[str, str]
-    """Whole prompt in each of the wordings."""
-    form: Form
+    texts: tuple[str, ...]
+    """The whole prompt in each wording."""
     choices: tuple[str, ...]
-    """Names, letters or actions from which an answer is made."""
-    right: frozenset[str]
-    """Right answers as `read_answer` returns them; several if several actions are right."""
+    many: bool
+    """Whether an answer names any number of the choices, and not exactly one."""
+    right: str
     task: TableTask
     """The task at that moment."""
     about: Mapping[str, Any]
-    """Facts from which the key was computed, for proofs of it."""
+    """Facts for proofs of the key."""
 
 
 def make_question(
     task: TableTask,
     robot: str,
-    form: Form,
-    choices: Sequence[str],
-    right: Collection[str],
     wordings: Sequence[str],
+    choices: Sequence[str],
+    right: str | Collection[str],
     parts: Mapping[str, str],
     **about: Any,
 ) -> Question:
-    """Return a question.
-
-    Args:
-        task: at the moment of the question.
-        robot: who is asked.
-        form: of the answer.
-        choices: from which an answer is made.
-        right: right answers.
-        wordings: the question itself in each of the wordings.
-        parts: further parts of the prompt by their headings; empty ones are left out.
-        about: facts for proofs.
-    """
+    """Return a question; `right` is one choice or a collection of them, `parts` are parts of the prompt by heading."""
+    many = not isinstance(right, str)
+    form = "Name all that apply, separated by commas, or none" if many else "Choose one"
     yourself = f"You are {robot}, one of the robots {', '.join(task.robots)}.\n{task.capability(robot)}"
-    answer = f"{form.format(choices=', '.join(choices))} You may give reasons first. The last line has this form:"
-    shared = {"Task": task.rules, "Yourself": yourself} | {name: text for name, text in parts.items() if text}
-    texts = [
-        "\n\n".join(f"# {name}\n{text}" for name, text in (shared | {"Question": one, "Answer": answer}).items())
-        + "\nANSWER: <your answer>"
-        for one in wordings
-    ]
-    return Question(robot, (texts[0], texts[1]), form, tuple(choices), frozenset(right), task, about)
+    context = {"Task": task.rules, "Yourself": yourself, **parts}
+    form = f"{form}. Valid answers: {', '.join(choices)}. You may give reasons first. The last line has this form:"
+    asked = ({"Question": wording, "Answer": f"{form}\nANSWER: <your answer>"} for wording in wordings)
+    texts = ["\n\n".join(f"# {name}\n{text}" for name, text in (context | own).items()) for own in asked]
+    return Question(robot, tuple(texts), tuple(choices), many, names_text(right) if many else right, task, about)
 
 
 def say(category: str, kind: str, **values: str) -> list[str]:
@@ -87,60 +60,45 @@ def say(category: str, kind: str, **values: str) -> list[str]:
     return [text.format(**values) for text in _TEXTS[category][kind]]
 
 
-def lettered(wordings: Sequence[str], options: Sequence[Sequence[str]]) -> list[str]:
-    """Return both wordings of a question with its options, each of which has two wordings."""
-    return [
-        "\n".join([text, *(f"{letter}) {option[number]}" for letter, option in zip(LETTERS, options, strict=False))])
-        for number, text in enumerate(wordings)
+def with_options(
+    wordings: Sequence[str], best: Sequence[str], others: Sequence[Sequence[str]], at: int, rng: np.random.Generator
+) -> list[str]:
+    """Return both wordings of a question with lettered options, the best at a position and the others shuffled."""
+    options = [others[index] for index in rng.permutation(len(others))]
+    options.insert(at, best)
+    both = [
+        [f"{letter}) {one}" for letter, one in zip("ABCD", own, strict=False)] for own in zip(*options, strict=True)
     ]
+    return ["\n".join([text, *lines]) for text, lines in zip(wordings, both, strict=True)]
+
+
+def balanced(number: int, count: int, what: int = 0) -> int:
+    """Return a number below `count` for a property of a question; `count` questions in a row have all of them."""
+    return int(np.random.default_rng([what, number // count]).permutation(count)[number % count])
 
 
 def names_text(names: Collection[str]) -> str:
     """Return an answer of names."""
-    return ", ".join(sorted(names)) or NONE
+    return ", ".join(sorted(names)) or "none"
 
 
-def balanced(number: int, count: int, what: int = 0) -> int:
-    """Return a number below `count` for each of several properties; `count` questions in a row have all of them."""
-    return int(np.random.default_rng([what, number // count]).permutation(count)[number % count])
+def guess(choices: Sequence[str], many: bool, rng: np.random.Generator) -> str:
+    """Return a random answer: each choice or not, or any one of them."""
+    return names_text([one for one in choices if rng.random() < 0.5]) if many else str(rng.choice(choices))
 
 
-def placed_at(items: Sequence[Any], at: int, rng: np.random.Generator) -> list[Any]:
-    """Return the first item at a position, and the others shuffled around it."""
-    others = [items[1:][one] for one in rng.permutation(len(items) - 1)]
-    return [*others[:at], items[0], *others[at:]]
-
-
-def read_answer(reply: str, form: Form, choices: Sequence[str]) -> str:
-    """Return the answer after the last "ANSWER:", whatever its case and spacing; "" if it is not a valid one."""
+def read_answer(reply: str, choices: Sequence[str], many: bool) -> str:
+    """Return what follows the last "ANSWER:", whatever its case, spacing and remarks; "" if it is not valid."""
     found = _ANSWER.findall(reply[-MOST_READ:])
-    if not found:
-        return ""
-    text, valid = _NOTE.sub("", found[-1]), {_plain(one): one for one in choices}
-    if form is Form.LETTER:
-        letter = _LETTER.match(text)
-        return letter[1].upper() if letter and letter[1].upper() in choices else ""
-    if form is Form.NAMES:
-        names = [_plain(part) for part in re.split(r"[,;\n]|\band\b", text) if _plain(part)]
-        if names == [NONE]:
-            return NONE
-        return names_text({valid[name] for name in names}) if names and valid.keys() >= set(names) else ""
-    word = _plain(text[:6])
-    if not word.startswith("yes"):
-        return "NO" if re.match(r"\W*no\b", text, re.IGNORECASE) else ""
-    moves = _MOVE.findall(text) or _MOVE.findall(reply[-MOST_READ:])
-    action = valid.get(_plain(f"PICK {moves[-1][0]} PLACE {moves[-1][1]}")) if moves else None
-    return f"YES {action}" if action else ""
+    text = re.sub(r"\(.*|\.\s.*|\bbecause\b.*", "", found[-1]) if found else ""
+    if many:
+        valid = {_words(one): one for one in [*choices, "none"]}
+        named = {valid.get(words, "") for part in re.split(r"[,;]|\band\b", text) if (words := _words(part))}
+        return "" if not named or "" in named or ("none" in named and len(named) > 1) else names_text(named)
+    words = _words(text)
+    return next((one for one in choices if (own := _words(one)) == words[: len(own)] and "or" not in words), "")
 
 
-def guess(form: Form, choices: Sequence[str], rng: np.random.Generator) -> str:
-    """Return a random answer: each name or not, any letter, NO or YES with any action."""
-    if form is Form.NAMES:
-        return names_text([name for name in choices if rng.random() < 0.5])
-    if form is Form.ACTION and rng.random() < 0.5:
-        return "NO"
-    return f"{'YES ' if form is Form.ACTION else ''}{rng.choice(choices)}"
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text).casefold()
+def _words(text: str) -> tuple[str, ...]:
+    """Return the words and numbers of a text without fillers; an underscore parts words."""
+    return tuple(word for word in re.findall(r"[^\W\d_]+|\d+", text.casefold()) if word not in _FILLERS)

@@ -7,18 +7,17 @@ from threading import Lock
 import numpy as np
 
 from quartet_research.harness.errors import StateError
-from quartet_research.roco.text import adaptation, capability, inquiry, memory, respond
+from quartet_research.roco.text import sorting, stacking
 from quartet_research.roco.text.question import Question
 
-Draw = Callable[[int, np.random.Generator], Question | None]
-"""Returns a question for a number, or None if what was drawn does not fit."""
-DRAWS: dict[str, Draw] = {
-    "capability": capability.draw,
-    "memory": memory.draw,
-    "inquiry": inquiry.draw,
-    "respond": respond.draw,
-    "adaptation": adaptation.draw,
+DRAWS: dict[str, Callable[[int, np.random.Generator], Question | None]] = {
+    "capability": sorting.capability,
+    "memory": stacking.memory,
+    "inquiry": sorting.inquiry,
+    "respond": sorting.respond,
+    "adaptation": stacking.adaptation,
 }
+"""Functions that draw a question for a number, or None if what was drawn does not suit it."""
 COUNTS = {"capability": 57, "memory": 44, "inquiry": 41, "respond": 96, "adaptation": 31}
 """Questions of each category in the paper."""
 MOST_DRAWS = 5000
@@ -27,7 +26,7 @@ _lock = Lock()
 
 
 def question_of(category: str, number: int) -> Question:
-    """Return a question; equal numbers give equal questions, and no two of the first `COUNTS` have equal texts."""
+    """Return the question of a number; no two of the first `COUNTS` have the same text."""
     batch, index = divmod(number, COUNTS[category])
     with _lock:
         made = _made[category, batch]
@@ -36,10 +35,10 @@ def question_of(category: str, number: int) -> Question:
         return made[index]
 
 
-def _next(category: str, number: int, texts: set[tuple[str, str]]) -> Question:
+def _next(category: str, number: int, known: set[tuple[str, ...]]) -> Question:
     rng = np.random.default_rng([list(DRAWS).index(category), number])
-    for _ in range(MOST_DRAWS):
-        found = DRAWS[category](number, rng)
-        if found and found.texts not in texts:
+    drawn = (DRAWS[category](number, rng) for _ in range(MOST_DRAWS))
+    for found in drawn:
+        if found and found.texts not in known:
             return found
     raise StateError(f"no question {number} of {category} was found in {MOST_DRAWS} draws")
