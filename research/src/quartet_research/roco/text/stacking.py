@@ -74,9 +74,10 @@ def memory(number: int, rng: np.random.Generator) -> Question:
     task, (robot, subject) = seen[-1].task, map(str, rng.choice(seen[-1].task.robots, 2))
     changes = {(one.held[subject], other.held[subject]) for one, other in pairwise(seen)}
     foods = {pair[kind == "taken"] for pair in changes if pair[0] != pair[1]} - {""}
-    parts, right = {"Rounds so far": seen[-1].history}, seen[-1].left if kind == "left" else foods
-    wordings = say("memory", kind, subject=subject)
-    return make_question(task, robot, wordings, sorted(SIZES), right, parts, kind=kind, subject=subject, **parts)
+    right, about = seen[-1].left if kind == "left" else foods, {"kind": kind, "subject": subject}
+    wordings, history = say("memory", kind, subject=subject), seen[-1].history
+    parts = {"Rounds so far": history}
+    return make_question(task, robot, wordings, sorted(SIZES), right, parts, history=history, **about)
 
 
 def adaptation(number: int, rng: np.random.Generator) -> Question | None:
