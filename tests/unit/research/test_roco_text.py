@@ -68,6 +68,7 @@ def test_replies_to_inquiries_are_proved_by_the_checks_of_the_plan() -> None:
     for _, number in numbers("inquiry"):
         question = question_of("inquiry", number)
         task, robot, block, announced = question.task, question.robot, *map(question.about.get, ("block", "announced"))
+        assert isinstance(task, SortCubes)
         said = {one: action for one, action in announced.items() if one != robot}
         own = [Action(robot, "PICK PLACE", block, panel) for panel in PANEL_X if panel != task.panel_of(block)]
         able = [one for one in own if not stages(task, one)]

@@ -55,9 +55,9 @@ def make_question(
     return Question(robot, tuple(texts), tuple(choices), many, names_text(right) if many else right, task, about)
 
 
-def say(category: str, kind: str, **values: str) -> list[str]:
+def say(kind: str, **values: str) -> list[str]:
     """Return both wordings of a sentence."""
-    return [text.format(**values) for text in _TEXTS[category][kind]]
+    return [text.format(**values) for text in _TEXTS[kind]]
 
 
 def with_options(

@@ -47,7 +47,7 @@ def capability(number: int, rng: np.random.Generator) -> Question:
         where = {str(panel): str(panel) for panel in rng.choice(list(PANEL_X), 4, replace=False)}
     right = [name for name, panel in where.items() if (panel in PANELS[robot]) == (kind == "near_blocks")]
     parts = {"You observe": task.describe()}
-    return make_question(task, robot, say("capability", kind), sorted(where), right, parts, where=where, kind=kind)
+    return make_question(task, robot, say(kind), sorted(where), right, parts, where=where, kind=kind)
 
 
 def respond(number: int, rng: np.random.Generator) -> Question | None:
@@ -64,7 +64,7 @@ def respond(number: int, rng: np.random.Generator) -> Question | None:
         return None
     choices = ["NO", *(f"YES PICK {block} PLACE {panel}" for panel in PANEL_X)]
     right = choices[1 + list(PANEL_X).index(can[0])] if can else "NO"
-    wordings = say("respond", kind, other=other, block=block, panels=", ".join(aims))
+    wordings = say(kind, other=other, block=block, panels=", ".join(aims))
     parts = {"You observe": task.describe()}
     return make_question(task, robot, wordings, choices, right, parts, block=block, aims=aims)
 
@@ -81,8 +81,8 @@ def inquiry(number: int, rng: np.random.Generator) -> Question | None:
         return None
     lines = (f"I will {announced[one]}." if one in announced else "I have announced nothing." for one in task.robots)
     talk = "\n".join(f"{one}: {line}" for one, line in zip(task.robots, lines, strict=True))
-    replies = {one: say("inquiry", one, block=block) for one in REPLIES}
-    wordings, letter = say("inquiry", "question", block=block, goal=GOALS[block]), balanced(number, 4, what=1)
+    replies = {one: say(one, block=block) for one in REPLIES}
+    wordings, letter = say("think", block=block, goal=GOALS[block]), balanced(number, 4, what=1)
     wordings = with_options(wordings, replies.pop(best), list(replies.values()), letter, rng)
     parts, about = {"You observe": task.describe(), "Talk now": talk}, {"announced": announced, "helpers": helpers}
     return make_question(task, robot, wordings, "ABCD", "ABCD"[letter], parts, best=best, block=block, **about)

@@ -2,7 +2,7 @@
 
 import asyncio
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -21,28 +21,15 @@ PER_EPISODE = 15
 
 @dataclass(frozen=True)
 class Moment:
-    """An episode before one of its rounds; `history` is talk and plan of the executed ones."""
+    """An episode before one of its rounds."""
 
     task: MakeSandwich
     history: str
-
-    @property
-    def held(self) -> dict[str, str]:
-        """Food in the hand of each robot, by contact; "" if it holds none."""
-        return {robot: next(iter(self.task.held(robot)), "") for robot in self.task.robots}
-
-    @property
-    def left(self) -> list[str]:
-        """Foods of the recipe that are not on the board, by position."""
-        ends = zip(BOARD_CENTRE[:2], BOARD_SIZE[:2], strict=True)
-        (x, half_x), (y, half_y) = ((middle, size / 2) for middle, size in ends)
-        places = {food: self.task.scene.position(food) for food in self.task.recipe}
-        away = {food for food, at in places.items() if abs(at[0] - x) > half_x or abs(at[1] - y) > half_y}
-        return [food for food in self.task.recipe if food in away or food in self.held.values()]
-
-    def reaches(self, robot: str, food: str) -> bool:
-        """Return whether a food that lies on the table is on a robot's side."""
-        return (self.task.scene.position(food)[0] < 0) == (robot == "Dave")
+    """Talk and plan of each executed round."""
+    held: Mapping[str, str]
+    """Food in the hand of each robot, by contact; "" if it holds none."""
+    left: list[str]
+    """Foods of the recipe that do not lie on the board, by position."""
 
 
 @functools.cache
@@ -53,18 +40,27 @@ def episode(seed: int) -> list[Moment]:
 
 async def _play(seed: int) -> list[Moment]:
     task, past, moments, rounds = MakeSandwich(seed), Past(), list[Moment](), list[str]()
-    while not task.done:
-        moments.append(Moment(MakeSandwich(seed), "\n".join(rounds)))
-        moments[-1].task.scene.restore(task.scene.snapshot())
+    failure = ""
+    while not task.done and not failure:
+        moments.append(_moment(task, "\n".join(rounds)))
         try:
             decision = await Roco().decide(task, past, Discussion(Speakers(0.0, seed)))
         except NoPlanError:
             break
-        if task.step(decision.plan).failure:
-            break
+        failure = task.step(decision.plan).failure
         past.add_executed(decision.plan, decision.chat)
         rounds.append(f"Round {len(moments)}.\n{decision.chat}\nExecuted plan:\n{plan_text(decision.plan)}")
     return moments
+
+
+def _moment(task: MakeSandwich, history: str) -> Moment:
+    """Return a moment with a copy of the task."""
+    copy, held = MakeSandwich(task.seed), {robot: next(iter(task.held(robot)), "") for robot in task.robots}
+    copy.scene.restore(task.scene.snapshot())
+    reach = BOARD_SIZE[0] / 2, BOARD_SIZE[1] / 2
+    offsets = {food: np.abs(np.subtract(task.scene.position(food), BOARD_CENTRE))[:2] for food in task.recipe}
+    left = [food for food in task.recipe if food in held.values() or (offsets[food] > reach).any()]
+    return Moment(copy, history, held, left)
 
 
 def memory(number: int, rng: np.random.Generator) -> Question:
@@ -75,7 +71,7 @@ def memory(number: int, rng: np.random.Generator) -> Question:
     changes = {(one.held[subject], other.held[subject]) for one, other in pairwise(seen)}
     foods = {pair[kind == "taken"] for pair in changes if pair[0] != pair[1]} - {""}
     right, about = seen[-1].left if kind == "left" else foods, {"kind": kind, "subject": subject}
-    wordings, history = say("memory", kind, subject=subject), seen[-1].history
+    wordings, history = say(kind, subject=subject), seen[-1].history
     parts = {"Rounds so far": history}
     return make_question(task, robot, wordings, sorted(SIZES), right, parts, history=history, **about)
 
@@ -96,18 +92,12 @@ def adaptation(number: int, rng: np.random.Generator) -> Question | None:
     if not (spoilt and all(pools)):
         return None
     pair = [pool[int(rng.integers(len(pool)))] for pool in pools]
-    neither, acts = (
-        say("adaptation", "neither"),
-        [say("adaptation", "act", robot=one.robot, action=str(one)) for one in pair],
-    )
+    neither, acts = say("neither"), [say("act", robot=one.robot, action=str(one)) for one in pair]
     best, others = (acts[1], [acts[0], neither]) if possible else (neither, acts)
     letter, asked = balanced(number, 3, what=2), str(rng.choice(task.robots))
-    wordings = with_options(say("adaptation", kind, subject=subject), best, others, letter, rng)
+    wordings = with_options(say(kind, subject=subject), best, others, letter, rng)
     seen = [line for line in task.describe().splitlines() if not line.startswith(f"{subject} is ")]
-    parts = {
-        "Robots": "\n".join(map(task.capability, task.robots)),
-        "Both robots together observe": "\n".join(seen),
-    }
+    parts = {"Robots": "\n".join(map(task.capability, task.robots)), "Both robots together observe": "\n".join(seen)}
     about = {"kind": kind, "subject": subject, "actions": pair, "best": pair[1] if possible else None}
     return make_question(task, asked, wordings, "ABC", "ABC"[letter], parts, **about)
 
@@ -118,6 +108,6 @@ def _actions(moment: Moment) -> Iterator[tuple[Action, bool]]:
     for robot, food in held.items():
         if food:
             yield Action(robot, "PUT", food, (BOARD, *recipe)[recipe.index(food)]), food == left[0]
-        else:
-            lying = [one for one in left if one not in held.values()]
-            yield from ((Action(robot, "PICK", one), moment.reaches(robot, one)) for one in lying)
+            continue
+        for lying in (one for one in left if one not in held.values()):
+            yield Action(robot, "PICK", lying), (moment.task.scene.position(lying)[0] < 0) == (robot == "Dave")
