@@ -22,13 +22,13 @@ class Experiment:
     framework: tuple[str, ...] = (Mode.DIALOGUE.value,)
     tasks: tuple[str, ...] = ("rocobench",)
     """Tasks, or names of parts, which stand for all of their tasks."""
+    wording: tuple[str, ...] = WORDINGS
+    """Of the questions."""
     trials: int | None = None
     """Of each task; None: as many as in the paper."""
     seed: int = 0
     history: tuple[str, ...] = ("all",)
     feedback: tuple[str, ...] = ("on",)
-    wording: tuple[str, ...] = WORDINGS
-    """Of the questions."""
     model: tuple[str, ...] = (SPEAKERS,)
     """Models of Inspect, `gateway/AGENT`, or `reference-speakers`."""
     p_fault: tuple[float, ...] = (0.0,)

@@ -65,10 +65,10 @@ class Part(ABC):
     def speakers(self, rate: float, case: Case) -> Model:
         """Return reference speakers that know only their own prompts, with a fault rate from 0 to 1."""
 
-    @abstractmethod
-    async def play(self, case: Case, model: Model) -> Trial:
-        """Play a case, whose setting has `task` and the options of `varies`, and whose instance has `seed`."""
-
     def baselines(self, cases: Sequence[Case]) -> Iterable[Record]:
         """Yield trials of what needs no model, for the tables."""
         return ()
+
+    @abstractmethod
+    async def play(self, case: Case, model: Model) -> Trial:
+        """Play a case, whose setting has `task` and the options of `varies`, and whose instance has `seed`."""
