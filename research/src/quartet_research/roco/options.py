@@ -9,7 +9,7 @@ from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.prices import SPEAKERS
 from quartet_research.harness.options import find_unknown, find_wrong_models, read_options
 from quartet_research.harness.study import Case, options_of
-from quartet_research.roco.part import PATHS, PLANNERS, VARIED
+from quartet_research.roco.part import PATHS, PLANNERS, VARIED, WORDINGS
 from quartet_research.roco.parts import GROUPS, PART_OF
 from quartet_site import Fault
 from quartet_teams.roco import Mode
@@ -22,6 +22,8 @@ class Experiment:
     framework: tuple[str, ...] = (Mode.DIALOGUE.value,)
     tasks: tuple[str, ...] = ("rocobench",)
     """Tasks, or names of parts, which stand for all of their tasks."""
+    wording: tuple[str, ...] = WORDINGS
+    """Of the questions."""
     trials: int | None = None
     """Of each task; None: as many as in the paper."""
     seed: int = 0

@@ -1,11 +1,11 @@
 """Parts of RoCo's experiments: tasks that are played in the same way, and counted in the same table."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from quartet_research.harness.study import Case
+from quartet_research.harness.study import Case, Record
 from quartet_teams import Discussion, Model
 from quartet_teams.roco import Mode
 
@@ -13,12 +13,14 @@ SWITCH = {"on": True, "off": False}
 PLANNERS = ("quartet", "rrt_connect")
 PATHS = ("proposed", "linear", "hover")
 HISTORY = {"all": True, "none": False}
+WORDINGS = ("original", "reworded")
 VARIED: Mapping[str, Collection[str]] = {
     "framework": tuple(mode.value for mode in Mode),
     "history": HISTORY,
     "feedback": SWITCH,
     "planner": PLANNERS,
     "path": PATHS,
+    "wording": WORDINGS,
 }
 """Options of which each value makes a setting of its own, with their values."""
 
@@ -68,6 +70,10 @@ class Part(ABC):
     @abstractmethod
     def speakers(self, rate: float, case: Case) -> Model:
         """Return reference speakers that know only their own prompts, with a fault rate from 0 to 1."""
+
+    def baselines(self, cases: Sequence[Case]) -> Iterable[Record]:
+        """Yield trials of what needs no model, for the tables."""
+        return ()
 
     @abstractmethod
     async def play(self, case: Case, model: Model) -> Trial:

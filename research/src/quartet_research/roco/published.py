@@ -27,3 +27,11 @@ PUBLISHED = {
     ("rope", "dialogue"): "0.65; 2.5, 3.1",
 }
 """By task and variant. 20 trials each."""
+PUBLISHED_TEXT = {
+    ("capability", "original"): "GPT-4-0314 0.67, GPT-4-0613 0.68, GPT-3.5 0.68, Claude-v1 0.37",
+    ("memory", "original"): "GPT-4-0314 0.84, GPT-4-0613 0.91, GPT-3.5 0.59, Claude-v1 0.70",
+    ("inquiry", "original"): "GPT-4-0314 0.79, GPT-4-0613 0.57, GPT-3.5 0.48, Claude-v1 0.55",
+    ("respond", "original"): "GPT-4-0314 0.83, GPT-4-0613 0.86, GPT-3.5 0.30, Claude-v1 0.60",
+    ("adaptation", "original"): "GPT-4-0314 0.68, GPT-4-0613 0.71, GPT-3.5 0.58, Claude-v1 0.65",
+}
+"""Table 4, by category and wording."""

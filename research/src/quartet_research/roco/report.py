@@ -17,7 +17,9 @@ from quartet_simulation.table_tasks import TASKS
 
 def make_report(experiment: Experiment, records: Sequence[Record]) -> Report:
     """Return tables and notes of the trials."""
-    groups = grouped(records, lambda one: (one.model, one.case.setting["task"], variant(one.case.setting)))
+    cases = grouped({one.case.key: one.case for one in records}.values(), lambda case: PART_OF[case.setting["task"]])
+    known = [*records, *(record for part, own in cases.items() for record in part.baselines(own))]
+    groups = grouped(known, lambda one: (one.model, one.case.setting["task"], variant(one.case.setting)))
     metrics: dict[str, float | Rate] = {}
     for (model, task, team), own in groups.items():
         kinds = sum(other == task for _, other, _ in groups)
@@ -36,14 +38,13 @@ def make_report(experiment: Experiment, records: Sequence[Record]) -> Report:
     if planned and spent:
         metrics["arm_contacts"] = sum(trial.arm_contacts for trial in trials)
         metrics["plan_failures"] = Rate(failed, planned)
-    parts = dict.fromkeys(PART_OF[task] for _, task, _ in groups)
     result = BenchResult(
         suite="roco",
         parameters={"trials": experiment.trials or "as in the paper", "seed": experiment.seed},
         metrics=metrics,
         rows=[_row(key, own) for key, own in groups.items()],
         details=[_detail(record) for record in records],
-        notes=[note for part in parts for note in part.notes],
+        notes=[note for part in cases for note in part.notes],
     )
     played = [task for task in dict.fromkeys(task for _, task, _ in groups) if task in TASKS]
     return Report(result, {"Properties of the tasks": [properties(task) for task in played]} if played else {})
