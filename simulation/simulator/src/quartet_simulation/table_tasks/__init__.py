@@ -6,6 +6,7 @@ task.step(plan)                             executes it by physics; rewinds what
 task.done                                   by ground truth
 """
 
+from quartet_simulation.table_tasks.blocks import MoveBlocks
 from quartet_simulation.table_tasks.pack import PackGrocery
 from quartet_simulation.table_tasks.rope import MoveRope
 from quartet_simulation.table_tasks.sandwich import MakeSandwich
@@ -15,4 +16,4 @@ from quartet_simulation.table_tasks.task import Outcome, TableTask
 TASKS: dict[str, type[TableTask]] = {task.name: task for task in (MakeSandwich, MoveRope, PackGrocery, SortCubes)}
 """Tasks by their names."""
 
-__all__ = ["TASKS", "MakeSandwich", "MoveRope", "Outcome", "PackGrocery", "SortCubes", "TableTask"]
+__all__ = ["TASKS", "MakeSandwich", "MoveBlocks", "MoveRope", "Outcome", "PackGrocery", "SortCubes", "TableTask"]
