@@ -190,6 +190,13 @@ def bench(
             "--feedback", help="on (default): a team sees what it does; off: it plans once.", rich_help_panel=MALMM
         ),
     ] = None,
+    person: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--person",
+            help="Of roco: correcting and imperfect (default) are rules; typed: you talk with the robot yourself.",
+        ),
+    ] = None,
 ) -> None:
     """Run a benchmark suite and print a table.
 
@@ -200,7 +207,7 @@ def bench(
         "framework": framework, "suite": worlds, "robots": robots, "trials": trials, "model": model,
         "history": history, "p_fault": p_fault, "shard": shard, "budget_usd": budget_usd, "price": price,
         "token_limit": token_limit, "time_limit": time_limit, "out": out, "merge": merge,
-        "replay": replay, "tasks": tasks, "observation": observation, "feedback": feedback,
+        "replay": replay, "tasks": tasks, "observation": observation, "feedback": feedback, "person": person,
         "flame": flame, "tier": tier, "kind": kind, "vary": vary,
     }  # fmt: skip
     if json_path is not None and not json_path.resolve().parent.is_dir():

@@ -27,6 +27,7 @@ class Experiment:
     seed: int = 0
     history: tuple[str, ...] = ("all",)
     feedback: tuple[str, ...] = ("on",)
+    person: tuple[str, ...] = ("correcting", "imperfect")
     model: tuple[str, ...] = (SPEAKERS,)
     """Models of Inspect, `gateway/AGENT`, or `reference-speakers`."""
     p_fault: tuple[float, ...] = (0.0,)
@@ -61,4 +62,4 @@ class Experiment:
 
 def read_experiment(options: Mapping[str, Any]) -> Experiment:
     """Return the experiment of the given options; lists of names may be separated by commas. Raises OptionError."""
-    return read_options(Experiment, "roco", options, ("framework", "tasks", "history", "feedback", "model"))
+    return read_options(Experiment, "roco", options, ("framework", "tasks", "history", "feedback", "person", "model"))

@@ -15,6 +15,7 @@ VARIED: Mapping[str, Collection[str]] = {
     "framework": tuple(mode.value for mode in Mode),
     "history": HISTORY,
     "feedback": SWITCH,
+    "person": ("correcting", "imperfect", "typed"),
 }
 """Options of which each value makes a setting of its own, with their values."""
 

@@ -1,9 +1,10 @@
 """All parts of RoCo's experiments, and their tasks."""
 
 from quartet_research.roco.part import Part
+from quartet_research.roco.person.part import PersonPart
 from quartet_research.roco.table_part import TablePart
 
-PARTS: tuple[Part, ...] = (TablePart(),)
+PARTS: tuple[Part, ...] = (TablePart(), PersonPart())
 PART_OF: dict[str, Part] = {task: part for part in PARTS for task in part.tasks}
 """Part of each task."""
 GROUPS: dict[str, tuple[str, ...]] = {part.name: part.tasks for part in PARTS}

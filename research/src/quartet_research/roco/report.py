@@ -21,9 +21,10 @@ def make_report(experiment: Experiment, records: Sequence[Record]) -> Report:
         kinds = sum(other == task for _, other, _ in groups)
         suffix = f" ({model}, {team})" if kinds > 1 else ""
         metrics[f"success_rate_{task}{suffix}"] = Rate(sum(record.trial.succeeded for record in own), len(own))
-    trials = [record.trial for record in records]
+    at_table = [record for record in records if record.case.setting["task"] in TASKS]
+    trials = [record.trial for record in at_table]
     spent: dict[int, list[float]] = {}
-    for record in records:
+    for record in at_table:
         if record.trial.plan_cpu_s:
             spent.setdefault(len(TASKS[record.case.setting["task"]].arms), []).extend(record.trial.plan_cpu_s)
     for arms, seconds in sorted(spent.items()):

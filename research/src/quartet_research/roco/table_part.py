@@ -9,7 +9,7 @@ from quartet_research.harness.study import Case
 from quartet_research.roco.part import HISTORY, SWITCH, Part, Trial
 from quartet_research.roco.published import PUBLISHED
 from quartet_research.roco.speakers import Speakers
-from quartet_simulation.table_tasks import TASKS
+from quartet_simulation.table_tasks import TASKS, TableTask
 from quartet_teams import Answer, Discussion, Model, NoPlanError
 from quartet_teams.roco import Past, Roco
 
@@ -51,21 +51,24 @@ class TablePart(Part):
 
 
 async def play(task: str, seed: int, team: Roco, model: Model, *, most_steps: int) -> Trial:
-    """Let a team do a task until it is done or the steps are used up.
+    """Play the task of a name; see `play_task`."""
+    return await play_task(await asyncio.to_thread(TASKS[task], seed), team, model, most_steps=most_steps)
+
+
+async def play_task(world: TableTask, team: Roco, model: Model, *, most_steps: int) -> Trial:
+    """Let a team do a task until it is done, cannot be done any more, or the steps are used up.
 
     Args:
-        task: name of the task.
-        seed: of the episode.
+        world: the task.
         team: that decides.
         model: answers for every participant.
         most_steps: steps of the trial; one without a plan counts.
     """
     began = time.monotonic()
-    world = await asyncio.to_thread(TASKS[task], seed)
     past, spent = Past(), list[float]()
     steps = attempts = calls = tokens = no_plan = not_executed = contacts = 0
     reason = ""
-    while steps < most_steps and not world.done:
+    while steps < most_steps and not (world.done or world.hopeless):
         steps += 1
         discussion = Discussion(model)
         try:
@@ -88,7 +91,8 @@ async def play(task: str, seed: int, team: Roco, model: Model, *, most_steps: in
         calls += len(discussion.turns)
         tokens += sum(_tokens(turn.answer) for turn in discussion.turns)
     if not world.done:
-        reason = f"not done in {most_steps} steps" + (f"; the last: {reason}" if reason else "")
+        ended = "can no longer be done" if world.hopeless else f"not done in {most_steps} steps"
+        reason = ended + (f"; the last: {reason}" if reason else "")
     return Trial(
         succeeded=world.done,
         steps=steps,

@@ -69,9 +69,7 @@ class MoveBlocks(TableTask):
     """
 
     name: ClassVar[str] = "blocks"
-    arms: ClassVar[tuple[ArmAt, ...]] = (
-        ArmAt(ROBOT, "ur5", (-0.1, -0.2, 0.1), math.pi / 2, (-0.5, 1.3), "suction"),
-    )
+    arms: ClassVar[tuple[ArmAt, ...]] = (ArmAt(ROBOT, "ur5", (-0.1, -0.2, 0.1), math.pi / 2, (-0.5, 1.3), "suction"),)
     reach: ClassVar[Mapping[str, Box]] = {ROBOT: ((-1.0, 1.3), (-0.2, 0.7), (TABLE_TOP, 1.0))}
     rests: ClassVar[tuple[str, ...]] = (TABLE, BIN)
     home_after: ClassVar[tuple[Verb, ...]] = ("PLACE",)
