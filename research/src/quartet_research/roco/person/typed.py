@@ -1,5 +1,6 @@
 """A person who types in the terminal."""
 
+import re
 import signal
 import threading
 from collections.abc import Callable, Mapping
@@ -13,10 +14,12 @@ from quartet_teams.roco import JointPlan, plan_text
 LONGEST = 500
 """Characters of a line."""
 EXPLAINED = (
-    f"You are {PERSON}. Say where blocks are as you see them, such as: strawberry_toy is in green_cup. Ctrl-C ends it."
+    f"You are {PERSON}. If {ROBOT} is wrong about a block, say where it is, such as: strawberry_toy is in green_cup. "
+    "Ctrl-C ends the run."
 )
 SHOWN = ("Plans that failed in execution", "Feedback", "Talk now")
 """Parts of the prompt that the person reads."""
+_REFUSAL = re.compile(r"(?:n|no)\b[\s,.:;]*(.*)", re.IGNORECASE)
 
 
 class InputEndedError(OptionError):
@@ -72,14 +75,11 @@ class Typed:
         self._show(f"\n{ROBOT} proposes:\n{_clean(plan_text(plan))}")
         while True:
             line = self._line("Execute it? Enter or yes; no refuses, and you may add why: ")
-            word, _, rest = line.replace(",", " ").partition(" ")
-            if word.lower() in ("", "y", "yes"):
+            if line.lower() in ("", "y", "yes"):
                 return ""
-            if word.lower() in ("n", "no"):
-                return rest.strip() or "the person said no."
-            self._show(
-                f"'{line[:60]}' is neither yes nor no. Press Enter or type yes to execute the plan, no to refuse."
-            )
+            if refusal := _REFUSAL.fullmatch(line):
+                return refusal[1] or "the person said no."
+            self._show(f"'{line[:60]}' is neither yes nor no. Enter or yes executes the plan, no refuses it.")
 
     def _line(self, question: str) -> str:
         while True:
@@ -87,9 +87,7 @@ class Typed:
             if len(line) > LONGEST:
                 self._show(f"The line has {len(line)} characters; at most {LONGEST} are sent. Type a shorter one.")
             elif not line.isprintable() or "\ufffd" in line:
-                self._show(
-                    f"The line {_clean(line)[:60]!r} has characters that are no text. Type it again without them."
-                )
+                self._show(f"{line[:60]!r} has characters that are not text. Type the line again without them.")
             else:
                 return line
 
