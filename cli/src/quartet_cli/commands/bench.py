@@ -192,10 +192,7 @@ def bench(
     ] = None,
     person: Annotated[
         list[str] | None,
-        typer.Option(
-            "--person",
-            help="Of roco: correcting and imperfect (default) are rules; typed: you talk with the robot yourself.",
-        ),
+        typer.Option("--person", help="Of roco: correcting, imperfect (both are rules, default), or typed, by you."),
     ] = None,
 ) -> None:
     """Run a benchmark suite and print a table.

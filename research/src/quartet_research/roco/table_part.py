@@ -47,19 +47,15 @@ class TablePart(Part):
         feedback = SWITCH[setting["feedback"]]
         team = Roco(setting["framework"], history=HISTORY[setting["history"]], feedback=feedback)
         most_steps = STEPS if feedback else STEPS_WITHOUT_FEEDBACK
-        return await play(setting["task"], case.instance["seed"], team, model, most_steps=most_steps)
+        world = await asyncio.to_thread(TASKS[setting["task"]], case.instance["seed"])
+        return await play(world, team, model, most_steps=most_steps)
 
 
-async def play(task: str, seed: int, team: Roco, model: Model, *, most_steps: int) -> Trial:
-    """Play the task of a name; see `play_task`."""
-    return await play_task(await asyncio.to_thread(TASKS[task], seed), team, model, most_steps=most_steps)
-
-
-async def play_task(world: TableTask, team: Roco, model: Model, *, most_steps: int) -> Trial:
-    """Let a team do a task until it is done, cannot be done any more, or the steps are used up.
+async def play(world: TableTask, team: Roco, model: Model, *, most_steps: int) -> Trial:
+    """Let a team do a task until it is done or the steps are used up.
 
     Args:
-        world: the task.
+        world: the task, at its beginning.
         team: that decides.
         model: answers for every participant.
         most_steps: steps of the trial; one without a plan counts.
@@ -68,7 +64,7 @@ async def play_task(world: TableTask, team: Roco, model: Model, *, most_steps: i
     past, spent = Past(), list[float]()
     steps = attempts = calls = tokens = no_plan = not_executed = contacts = 0
     reason = ""
-    while steps < most_steps and not (world.done or world.hopeless):
+    while steps < most_steps and not world.done:
         steps += 1
         discussion = Discussion(model)
         try:
@@ -91,8 +87,7 @@ async def play_task(world: TableTask, team: Roco, model: Model, *, most_steps: i
         calls += len(discussion.turns)
         tokens += sum(_tokens(turn.answer) for turn in discussion.turns)
     if not world.done:
-        ended = "can no longer be done" if world.hopeless else f"not done in {most_steps} steps"
-        reason = ended + (f"; the last: {reason}" if reason else "")
+        reason = f"not done in {most_steps} steps" + (f"; the last: {reason}" if reason else "")
     return Trial(
         succeeded=world.done,
         steps=steps,

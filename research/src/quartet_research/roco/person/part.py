@@ -1,24 +1,58 @@
-"""Table 3 of RoCo: the block task with a person."""
+"""Table 3 of RoCo: persons by rules, and trials of the block task."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from quartet_research.harness.speakers import parts_of
 from quartet_research.harness.study import Case
 from quartet_research.roco.part import Part, Trial
-from quartet_research.roco.person.people import RULES, BlocksWithPerson
 from quartet_research.roco.person.robot import RobotSpeaker
 from quartet_research.roco.person.typed import Typed
-from quartet_research.roco.table_part import play_task
-from quartet_teams import Model
-from quartet_teams.roco import Roco
+from quartet_research.roco.table_part import play
+from quartet_simulation.table_tasks.blocks import CUPS, PERSON, ROBOT, TABLE, MoveBlocks, where
+from quartet_teams import Answer, Model
+from quartet_teams.roco import JointPlan, Roco
 
 STEPS, CALLS = 10, 5
-ERROR_RATE = 0.2
+ERRORS = 0.2
 """Chance that the camera describes a block wrongly in a round."""
-TYPED = "typed"
+Places = Mapping[str, str]
+"""Where each block is, as the person sees it."""
 _terminal = asyncio.Lock()
-"""Held by the trial in which a person types: language models play several at once."""
+"""Held by the trial in which a person types: with language models, several are played at once."""
+
+
+class Imperfect:
+    """A person who corrects nothing and confirms each plan."""
+
+    def say(self, places: Places, parts: Mapping[str, str]) -> str:
+        """Return what the person says to a prompt with these parts, by their headings."""
+        return "I leave it to you."
+
+    def refuses(self, places: Places, plan: JointPlan) -> str:
+        """Return why the person refuses a plan that passed the checks; "" if she confirms it."""
+        return ""
+
+
+class Correcting:
+    """A person who says where all blocks are unless the robot has said it, and refuses a plan that does not fit."""
+
+    def say(self, places: Places, parts: Mapping[str, str]) -> str:
+        """Return the sentences about all blocks if one of them was not said."""
+        seen = [where(*item) for item in places.items()]
+        return "I agree." if all(one in parts.get("Talk now", "") for one in seen) else "\n".join(seen)
+
+    def refuses(self, places: Places, plan: JointPlan) -> str:
+        """Return where the block of the plan is, if nobody can take it there."""
+        fits = {ROBOT: [TABLE], PERSON: CUPS}
+        moved = [action for action in plan.values() if action.object]
+        return " ".join(
+            where(one.object, place) for one in moved if (place := places[one.object]) not in fits[one.robot]
+        )
+
+
+PERSONS = {"correcting": Correcting, "imperfect": Imperfect, "typed": Typed}
 
 
 class PersonPart(Part):
@@ -34,10 +68,9 @@ class PersonPart(Part):
         ("blocks_order", "imperfect"): "0.60; 5.2",
     }
     notes: ClassVar[Sequence[str]] = (
-        f"Persons: success by ground truth, within {STEPS} steps. Calls include the person's turns. In each round the "
-        f"camera describes each block wrongly with a chance of {ERROR_RATE}: wrong name, missing or misplaced. In the "
-        "paper: GPT-4, a real robot and real people, success; steps, of 10 trials; its rate of wrong descriptions is "
-        "not stated. Persons correcting and imperfect are rules.",
+        f"Person: success within {STEPS} steps; calls include the person's turns. Correcting and imperfect persons are "
+        f"rules. In each round, the camera describes each block wrongly with a chance of {ERRORS}. In the paper: GPT-4, "
+        "a real robot and real people; success; steps, of 10 trials; it does not state how often descriptions are wrong.",
     )
 
     def trials(self, task: str) -> int:
@@ -50,14 +83,23 @@ class PersonPart(Part):
 
     async def play(self, case: Case, model: Model) -> Trial:
         """Let person and robot do the task of a case."""
-        if case.setting["person"] != TYPED:
+        if case.setting["person"] != "typed":
             return await self._play(case, model)
         async with _terminal:
             return await self._play(case, model)
 
     async def _play(self, case: Case, model: Model) -> Trial:
-        kind, seed = case.setting["person"], case.instance["seed"]
-        person = Typed() if kind == TYPED else RULES[kind]()
-        ordered = case.setting["task"] == "blocks_order"
-        task = await asyncio.to_thread(BlocksWithPerson, person, seed, ordered=ordered, error_rate=ERROR_RATE)
-        return await play_task(task, Roco(most_calls=CALLS), task.participants(model), most_steps=STEPS)
+        person, ordered = PERSONS[case.setting["person"]](), case.setting["task"] == "blocks_order"
+        task = MoveBlocks(
+            case.instance["seed"],
+            ordered=ordered,
+            errors=ERRORS,
+            refuse=lambda plan: person.refuses(task.places, plan),
+        )
+
+        async def answer(participant: str, prompt: str) -> Answer:
+            if participant == PERSON:
+                return Answer(f"{person.say(task.places, parts_of(prompt))}\nPROCEED")
+            return await model(participant, prompt)
+
+        return await play(task, Roco(most_calls=CALLS), answer, most_steps=STEPS)

@@ -122,11 +122,6 @@ class TableTask(ABC):
     def done(self) -> bool:
         """Whether the task is done, by ground truth."""
 
-    @property
-    def hopeless(self) -> bool:
-        """Whether the task can no longer be done."""
-        return False
-
     @abstractmethod
     def capability(self, robot: str) -> str:
         """Return what a robot is, reaches and can do."""
