@@ -5,6 +5,7 @@ import io
 import os
 import signal
 import time
+from typing import Any
 
 import pytest
 
@@ -12,17 +13,17 @@ from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.result import BenchParameters
 from quartet_research.harness.study import Case
 from quartet_research.roco.options import read_experiment
-from quartet_research.roco.person.part import PersonPart
-from quartet_research.roco.person.people import BlocksWithPerson, Correcting, Imperfect, Person, View
+from quartet_research.roco.person import part
+from quartet_research.roco.person.part import Correcting, Imperfect, PersonPart
 from quartet_research.roco.person.robot import RobotSpeaker
-from quartet_research.roco.person.typed import LONGEST, InputEndedError, Typed
+from quartet_research.roco.person.typed import LONGEST, InputEndedError
 from quartet_research.roco.suite import run
-from quartet_simulation.table_tasks.blocks import BLOCKS
-from quartet_teams import Discussion
+from quartet_simulation.table_tasks.blocks import BLOCKS, MoveBlocks
+from quartet_teams import Answer, Discussion, Model
 from quartet_teams.roco import Action, JointPlan, Past, Roco
 
 BLUE, RED, TOY = BLOCKS
-VIEW = View({BLUE: "table", RED: "green_cup", TOY: "wooden_bin"}, ())
+PLACES = {BLUE: "table", RED: "green_cup", TOY: "wooden_bin"}
 WRONG = 5
 """Seed of an episode in which the camera errs at once."""
 
@@ -32,13 +33,20 @@ def plan(robot: str, block: str) -> JointPlan:
     return {robot: Action(robot, "PICK PLACE", block, target), "other": Action("other", "WAIT")}
 
 
-def decide(person: Person) -> tuple[Discussion, JointPlan]:
-    """Return the discussion and the plan of a first round in which the camera errs."""
-    task = BlocksWithPerson(person, WRONG, ordered=False, error_rate=0.5)
-    assert task.describe_robot("Bob") != task.describe()
-    discussion = Discussion(task.participants(RobotSpeaker(0.0, 0)))
-    decision = asyncio.run(Roco(most_calls=5).decide(task, Past(), discussion))
-    return discussion, decision.plan
+def first_round(person: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Discussion, JointPlan, MoveBlocks]:
+    """Return discussion, plan and task of a first round in which the camera errs."""
+    found: list[Any] = []
+
+    async def play_round(task: MoveBlocks, team: Roco, model: Model, **_: int) -> None:
+        discussion = Discussion(model)
+        found.extend([discussion, (await team.decide(task, Past(), discussion)).plan, task])
+
+    monkeypatch.setattr(part, "play", play_round)
+    monkeypatch.setattr(part, "ERRORS", 0.5)
+    case = Case({"task": "blocks_start", "person": person}, {"seed": WRONG})
+    asyncio.run(PersonPart().play(case, RobotSpeaker(0.0, 0)))
+    assert found[2].describe_robot("Bob") != found[2].describe()
+    return found[0], found[1], found[2]
 
 
 def typing(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
@@ -47,38 +55,28 @@ def typing(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
 
 def test_correcting_person_says_where_blocks_are_unless_it_was_said() -> None:
     said = {"Talk now": "Bob: blue_triangular_block is on the table."}
-    correction = Correcting().say(VIEW, said)
+    correction = Correcting().say(PLACES, said)
     assert correction.splitlines() == [
         f"{BLUE} is on the table.", f"{RED} is in green_cup.", f"{TOY} is in wooden_bin."
     ]  # fmt: skip
-    assert Correcting().say(VIEW, {"Talk now": f"Bob: {correction}"}) == "I agree."
-    assert correction != Imperfect().say(VIEW, said)
+    assert Correcting().say(PLACES, {"Talk now": f"Bob: {correction}"}) == "I agree."
+    assert correction != Imperfect().say(PLACES, said)
 
 
 def test_correcting_person_refuses_what_does_not_fit() -> None:
-    ordered = View(VIEW.places, (TOY, RED, BLUE))
-    assert Correcting().refuses(VIEW, plan("Bob", RED)) == f"{RED} is in green_cup."
-    assert Correcting().refuses(VIEW, plan("Alice", BLUE)) == f"{BLUE} is on the table."
-    assert Correcting().refuses(ordered, plan("Bob", BLUE)) == f"{RED} is the next in the order."
-    assert Correcting().refuses(ordered, plan("Alice", RED)) == ""
-    assert Correcting().refuses(VIEW, plan("Bob", BLUE)) == ""
-    assert Imperfect().refuses(VIEW, plan("Bob", RED)) == ""
+    assert Correcting().refuses(PLACES, plan("Bob", RED)) == f"{RED} is in green_cup."
+    assert Correcting().refuses(PLACES, plan("Alice", BLUE)) == f"{BLUE} is on the table."
+    assert Correcting().refuses(PLACES, plan("Bob", BLUE)) == Correcting().refuses(PLACES, plan("Alice", RED)) == ""
+    assert Imperfect().refuses(PLACES, plan("Bob", RED)) == ""
 
 
-def test_only_a_corrected_robot_plans_what_the_person_sees() -> None:
-    discussion, corrected = decide(Correcting())
+def test_only_a_corrected_robot_plans_what_the_person_sees(monkeypatch: pytest.MonkeyPatch) -> None:
+    discussion, corrected, task = first_round("correcting", monkeypatch)
     assert [turn.participant for turn in discussion.turns] == ["Bob", "Alice", "Bob"]
-    _, believed = decide(Imperfect())
-    task = BlocksWithPerson(Imperfect(), WRONG, ordered=False, error_rate=0.5)
-    assert Correcting().refuses(task.view, corrected) == ""
-    assert Correcting().refuses(task.view, believed) != ""
-
-
-def test_prompt_of_the_robot_has_its_camera_and_not_what_the_person_sees() -> None:
-    discussion, _ = decide(Imperfect())
-    task = BlocksWithPerson(Imperfect(), WRONG, ordered=False, error_rate=0.5)
+    assert Correcting().refuses(task.places, corrected) == ""
+    discussion, believed, task = first_round("imperfect", monkeypatch)
+    assert Correcting().refuses(task.places, believed) != ""
     unseen = [line for line in task.describe().splitlines() if line not in task.describe_robot("Bob")]
-    assert unseen
     assert not any(line in turn.prompt for turn in discussion.turns if turn.participant == "Bob" for line in unseen)
 
 
@@ -86,7 +84,7 @@ def test_person_types_a_correction_and_refuses_a_plan(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     typing(monkeypatch, "x" * (LONGEST + 1), "\x1b[2J", "Good day!", "perhaps", "yes, but", "no, not that", "", "YES")
-    discussion, _ = decide(Typed())
+    discussion, _, task = first_round("typed", monkeypatch)
     shown = capsys.readouterr().out
     assert f"at most {LONGEST} are sent" in shown
     assert "'\\x1b[2J' has characters that are not text" in shown
@@ -99,8 +97,7 @@ def test_person_types_a_correction_and_refuses_a_plan(
     assert "Alice refused to execute it: not that" in discussion.turns[-1].prompt
     first, second = (turn.answer.text for turn in discussion.turns if "EXECUTE" in turn.answer.text)
     assert first != second
-    task = BlocksWithPerson(Imperfect(), WRONG, ordered=False, error_rate=0.5)
-    assert all(line in shown for line in [*task.view.sentences, *task.describe_robot("Bob").splitlines()])
+    assert all(line in shown for line in [task.rules, *f"{task.describe()}\n{task.describe_robot('Bob')}".splitlines()])
 
 
 def test_end_of_the_input_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +116,7 @@ def test_ctrl_c_interrupts_a_person_who_types(monkeypatch: pytest.MonkeyPatch) -
     before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr("builtins.input", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        decide(Typed())
+        first_round("typed", monkeypatch)
     assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -135,8 +132,15 @@ async def test_person_and_robot_bring_all_blocks_into_the_bin(person: str, monke
 def test_faulty_robot_is_refused() -> None:
     refusals = 0
     for seed in range(6):
-        task = BlocksWithPerson(Correcting(), seed, ordered=True, error_rate=0.0)
-        discussion = Discussion(task.participants(RobotSpeaker(0.6, seed)))
+        task = MoveBlocks(seed, ordered=True)
+        robot = RobotSpeaker(0.4, seed)
+
+        async def answer(participant: str, prompt: str, task: MoveBlocks = task, robot: Model = robot) -> Answer:
+            if participant == "Bob":
+                return await robot(participant, prompt)
+            return Answer(f"{Correcting().say(task.places, {})}\nPROCEED")
+
+        discussion = Discussion(answer)
         asyncio.run(Roco(most_calls=5).decide(task, Past(), discussion))
         refusals += len(discussion.refusals)
     assert refusals > 2

@@ -1,6 +1,7 @@
 """Table 3 of RoCo: persons by rules, and trials of the block task."""
 
 import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -46,10 +47,8 @@ class Correcting:
     def refuses(self, places: Places, plan: JointPlan) -> str:
         """Return where the block of the plan is, if nobody can take it there."""
         fits = {ROBOT: [TABLE], PERSON: CUPS}
-        moved = [action for action in plan.values() if action.object]
-        return " ".join(
-            where(one.object, place) for one in moved if (place := places[one.object]) not in fits[one.robot]
-        )
+        wrong = (one.object for one in plan.values() if one.object and places[one.object] not in fits[one.robot])
+        return " ".join(where(name, places[name]) for name in wrong)
 
 
 PERSONS = {"correcting": Correcting, "imperfect": Imperfect, "typed": Typed}
@@ -68,9 +67,9 @@ class PersonPart(Part):
         ("blocks_order", "imperfect"): "0.60; 5.2",
     }
     notes: ClassVar[Sequence[str]] = (
-        f"Person: success within {STEPS} steps; calls include the person's turns. Correcting and imperfect persons are "
-        f"rules. In each round, the camera describes each block wrongly with a chance of {ERRORS}. In the paper: GPT-4, "
-        "a real robot and real people; success; steps, of 10 trials; it does not state how often descriptions are wrong.",
+        f"Person: success within {STEPS} steps; calls include the person's turns. Correcting and imperfect are rules. "
+        f"In each round, the camera describes each block wrongly with a chance of {ERRORS}. In the paper: GPT-4, a "
+        "real robot and people; success; steps, of 10 trials; the rate of wrong descriptions is not stated.",
     )
 
     def trials(self, task: str) -> int:
@@ -83,23 +82,17 @@ class PersonPart(Part):
 
     async def play(self, case: Case, model: Model) -> Trial:
         """Let person and robot do the task of a case."""
-        if case.setting["person"] != "typed":
-            return await self._play(case, model)
-        async with _terminal:
-            return await self._play(case, model)
-
-    async def _play(self, case: Case, model: Model) -> Trial:
         person, ordered = PERSONS[case.setting["person"]](), case.setting["task"] == "blocks_order"
-        task = MoveBlocks(
-            case.instance["seed"],
-            ordered=ordered,
-            errors=ERRORS,
-            refuse=lambda plan: person.refuses(task.places, plan),
-        )
+
+        def refuse(plan: JointPlan) -> str:
+            return person.refuses(task.places, plan)
+
+        task = MoveBlocks(case.instance["seed"], ordered=ordered, errors=ERRORS, refuse=refuse)
 
         async def answer(participant: str, prompt: str) -> Answer:
             if participant == PERSON:
                 return Answer(f"{person.say(task.places, parts_of(prompt))}\nPROCEED")
             return await model(participant, prompt)
 
-        return await play(task, Roco(most_calls=CALLS), answer, most_steps=STEPS)
+        async with _terminal if isinstance(person, Typed) else contextlib.nullcontext():
+            return await play(task, Roco(most_calls=CALLS), answer, most_steps=STEPS)

@@ -27,13 +27,10 @@ class RobotSpeaker(RuleSpeakers):
         camera = _PLACE.findall(parts["Yourself"].rpartition("You observe:")[2])
         if not _BY_PERSON.search(parts.get("Talk now", "")):
             return "\n".join(["My camera describes:", *(where(*seen) for seen in camera), "PROCEED"])
-        talk = f"{parts.get('Earlier talk', '')}\n{parts['Talk now']}"
-        told = dict(_PLACE.findall("\n".join(_BY_PERSON.findall(talk))))
-        order = _ORDER.search(parts["Task"])
-        places = {
-            name: [told[name]] if name in told else [place for seen, place in camera if seen == name]
-            for name in (order[1].split(", ") if order else BLOCKS)
-        }
+        heard = _BY_PERSON.findall(f"{parts.get('Earlier talk', '')}\n{parts['Talk now']}")
+        told = dict(_PLACE.findall("\n".join(heard)))
+        names = order[1].split(", ") if (order := _ORDER.search(parts["Task"])) else BLOCKS
+        places = {name: [told[name]] if name in told else [at for seen, at in camera if seen == name] for name in names}
         plans = list(_plans(places, ordered=bool(order)))
         refused = read_prompt(parts).refused
         plan = next((one for one in plans if one not in refused), plans[0])
@@ -44,15 +41,11 @@ class RobotSpeaker(RuleSpeakers):
 
 
 def _plans(places: Mapping[str, Sequence[str]], *, ordered: bool) -> Iterator[Mapping[str, str]]:
-    """Yield the plans that fit what the robot believes, and then all others that the order permits."""
+    """Yield the plans that fit what the robot believes, and then those that do not."""
     left = [name for name, found in places.items() if BIN not in found] or list(places)
-    mine = left[:1] if ordered else left
-    for name in left:
-        if TABLE in places[name] and name in mine:
-            yield _plan(ROBOT, name)
-        if set(places[name]) != {TABLE}:
-            yield _plan(PERSON, name)
-    yield from (_plan(who, name) for name in mine for who in (ROBOT, PERSON))
+    for fits in (True, False):
+        for name in left[:1] if ordered else left:
+            yield _plan(ROBOT if (TABLE in places[name]) == fits else PERSON, name)
 
 
 def _plan(who: str, name: str) -> dict[str, str]:

@@ -34,6 +34,12 @@ SPOTS = tuple((x, 0.38) for x in (-0.45, -0.25, -0.05, 0.15))
 """Places on the table for blocks [m]."""
 SIDE, HALF = 0.05, 0.02
 """Width of the blocks, and half of their height [m]."""
+SHAPES = {
+    "blue_triangular_block": Shape("box", (SIDE / 2, SIDE / 2, HALF), colour=(0.2, 0.35, 0.9, 1)),
+    "red_hexagonal_block": Shape("cylinder", (SIDE / 2, HALF), colour=(0.85, 0.15, 0.15, 1)),
+    "strawberry_toy": Shape("cylinder", (0.02, HALF), colour=(0.95, 0.4, 0.6, 1)),
+}
+"""Simplified: a box and two cylinders."""
 Refuse = Callable[[JointPlan], str]
 
 
@@ -85,7 +91,7 @@ class MoveBlocks(TableTask):
         for number, (name, body) in enumerate(BODIES.items()):
             x, y = map(float, (spots if number == on_table else cups)[number])
             point = (x, y, TABLE_TOP + SHEET + HALF + 0.001)
-            things.append(Thing(body, _shapes(name), point, float(rng.uniform(-1, 1)), mass=0.04))
+            things.append(Thing(body, [SHAPES[name]], point, float(rng.uniform(-1, 1)), mass=0.04))
         return build_table(self.arms, things)
 
     @property
@@ -114,11 +120,11 @@ class MoveBlocks(TableTask):
         return set(self.places.values()) == {BIN} and (not self.order or self._binned == self.order)
 
     def capability(self, robot: str) -> str:
-        """Return what the robot or the person does."""
-        if robot == PERSON:
-            return f"{PERSON} is the person. She sees the table herself."
-        text = f"{ROBOT} is the robot and takes one block at a time. His camera may name a block wrongly, miss it or "
-        return f"{text}misplace it. {PERSON} sees the table herself; if she contradicts the camera, she is right."
+        """Return how the robot and the person see the table; the rules say what they can do."""
+        text = (
+            f"The camera of {ROBOT}, the robot, may name a block wrongly, miss it or misplace it. {PERSON}, the person,"
+        )
+        return f"{text} sees the table herself; if she contradicts the camera, she is right."
 
     def describe(self) -> str:
         """Return where all blocks are."""
@@ -139,14 +145,11 @@ class MoveBlocks(TableTask):
         rng = np.random.default_rng([self.seed, 2, self.steps])
         for name, place in self.places.items():
             error = rng.choice(["name", "missing", "place"]) if rng.random() < self._errors else ""
-            if error == "name":
-                yield str(rng.choice([other for other in BLOCKS if other != name])), place, self._position(name)
-            elif error == "place" and place == TABLE:
-                yield name, str(rng.choice(list(CUPS))), self._position(name)
-            elif error == "place":
-                yield name, TABLE, self._free_spot()
-            elif not error:
-                yield name, place, self._position(name)
+            seen = str(rng.choice([other for other in BLOCKS if other != name])) if error == "name" else name
+            if error == "place":
+                yield name, str(rng.choice(list(CUPS))) if place == TABLE else TABLE, self._free_spot()
+            elif error != "missing":
+                yield seen, place, self._position(name)
 
     def _free_spot(self) -> Vector:
         """Return the middle of a block on the place of the table that is farthest from all blocks [m]."""
@@ -196,12 +199,12 @@ class MoveBlocks(TableTask):
     def step(self, plan: JointPlan) -> Outcome:
         """Let the person or the robot act; the camera then describes the table anew."""
         self._taken, by_person = plan[ROBOT].object, plan[PERSON].object
-        outcome = self._act_as_person(by_person) if by_person else super().step(plan)
+        outcome = self._take_out(by_person) if by_person else super().step(plan)
         self._binned += [name for name, place in self.places.items() if place == BIN and name not in self._binned]
         self._seen = list(self._look())
         return outcome
 
-    def _act_as_person(self, name: str) -> Outcome:
+    def _take_out(self, name: str) -> Outcome:
         self.steps += 1
         if self._place(name) not in CUPS:
             return Outcome(f"{PERSON} found no {name} in a cup")
@@ -217,17 +220,3 @@ def _open_box(name: str, middle: tuple[float, float], half: float, height: float
         shapes.append(Shape("box", (SHEET, half, height / 2), (side, 0, height / 2), colour=colour))
         shapes.append(Shape("box", (half, SHEET, height / 2), (0, side, height / 2), colour=colour))
     return Thing(name, shapes, (*middle, TABLE_TOP))
-
-
-def _shapes(name: str) -> list[Shape]:
-    """Return a hexagon of three boxes, a triangle of three bars around a disc, or the toy, a disc."""
-    if name == "strawberry_toy":
-        return [Shape("cylinder", (SIDE / 2, HALF), colour=(0.9, 0.25, 0.4, 1))]
-    hexagon = name == "red_hexagonal_block"
-    size, away = ((SIDE / 2, SIDE / 12**0.5, HALF), 0.0) if hexagon else ((0.03, 0.006, HALF), 0.014)
-    colour = (0.85, 0.15, 0.15, 1.0) if hexagon else (0.2, 0.35, 0.9, 1.0)
-    shapes = [Shape("cylinder", (0.02, HALF), colour=colour)]
-    for turn in np.radians((0, 120, 240)):
-        middle, turned = (away * np.sin(turn), -away * np.cos(turn), 0), (np.cos(turn / 2), 0, 0, np.sin(turn / 2))
-        shapes.append(Shape("box", size, middle, turned, colour))
-    return shapes
