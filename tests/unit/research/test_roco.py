@@ -104,7 +104,7 @@ async def test_a_trial_counts_rounds_without_a_plan_and_tells_of_plans_that_fail
         prompts.append(prompt)
         return Answer("I ponder.") if len(prompts) <= MOST_ATTEMPTS else await speakers(participant, prompt)
 
-    trial = await play("sort", 4, Roco("central"), model, most_steps=4)
+    trial = await play(SortCubes(4), Roco("central"), model, most_steps=4)
     assert (trial.steps, trial.no_plan, trial.not_executed, trial.succeeded) == (4, 1, 1, False)
     assert trial.attempts == MOST_ATTEMPTS + 3
     failed = [prompt.partition("# Plans that failed in execution")[2].partition("#")[0] for prompt in prompts]
@@ -135,7 +135,7 @@ async def test_path_through_the_table_is_refused_at_its_points() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(("task", "most"), [("sort", 8), ("sandwich", 12), ("pack", 8), ("rope", 4)])
 def test_speakers_do_the_task(task: str, most: int) -> None:
-    trial = asyncio.run(play(task, 4, Roco(), Speakers(0.0, 4), most_steps=20))
+    trial = asyncio.run(play(TASKS[task](4), Roco(), Speakers(0.0, 4), most_steps=20))
     assert (trial.succeeded, trial.reason, trial.arm_contacts) == (True, "", 0)
     assert trial.steps <= most
 

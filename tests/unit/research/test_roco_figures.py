@@ -19,6 +19,7 @@ from quartet_research.roco.speakers.prompt import Prompt
 from quartet_research.roco.study import STUDY
 from quartet_research.roco.table_part import play
 from quartet_research.roco.waypoint_part import WAYS
+from quartet_simulation.table_tasks import MakeSandwich
 from quartet_teams import Answer
 from quartet_teams.roco import MOST_ATTEMPTS, Action, Mode, Roco
 
@@ -123,7 +124,7 @@ async def test_a_team_that_only_waits_is_counted_as_idle() -> None:
     async def model(participant: str, prompt: str) -> Answer:
         return Answer("The task is complete. EXECUTE\nNAME Chad ACTION WAIT\nNAME Dave ACTION WAIT")
 
-    trial = await play("sandwich", 0, Roco(), model, most_steps=2)
+    trial = await play(MakeSandwich(0), Roco(), model, most_steps=2)
     assert (trial.succeeded, trial.steps, trial.idle, trial.no_plan) == (False, 2, 2, 0)
 
 

@@ -8,7 +8,7 @@ import pytest
 from quartet_research.roco.speakers import COMPLETE, Speakers
 from quartet_research.roco.speakers.paths import HIGHER, HIGHEST, move_rope
 from quartet_research.roco.speakers.prompt import Prompt, read_prompt
-from quartet_research.roco.trial import play
+from quartet_research.roco.table_part import play
 from quartet_simulation.table_tasks import TASKS, MakeSandwich, SortCubes, TableTask
 from quartet_teams import Discussion, NoPlanError
 from quartet_teams.roco import Mode, Past, Roco
@@ -120,5 +120,5 @@ def test_after_a_failure_the_rope_is_carried_higher_and_ends_are_swapped() -> No
 
 @pytest.mark.long
 def test_a_rope_that_slips_at_first_is_moved() -> None:
-    trial = asyncio.run(play("rope", 12, Roco(), Speakers(0.0, 12), most_steps=6))
+    trial = asyncio.run(play(TASKS["rope"](12), Roco(), Speakers(0.0, 12), most_steps=6))
     assert (trial.succeeded, trial.not_executed) == (True, 1)

@@ -198,6 +198,10 @@ def bench(
             rich_help_panel=PLANNERS,
         ),
     ] = None,
+    person: Annotated[
+        list[str] | None,
+        typer.Option("--person", help="Of roco: correcting, imperfect (both are rules, default), or typed, by you."),
+    ] = None,
 ) -> None:
     """Run a benchmark suite and print a table.
 
@@ -208,7 +212,7 @@ def bench(
         "framework": framework, "suite": worlds, "robots": robots, "trials": trials, "model": model,
         "history": history, "p_fault": p_fault, "shard": shard, "budget_usd": budget_usd, "price": price,
         "token_limit": token_limit, "time_limit": time_limit, "out": out, "merge": merge,
-        "replay": replay, "tasks": tasks, "observation": observation, "feedback": feedback,
+        "replay": replay, "tasks": tasks, "observation": observation, "feedback": feedback, "person": person,
         "temperature": temperature,
         "flame": flame, "tier": tier, "kind": kind, "vary": vary,
     }  # fmt: skip

@@ -19,6 +19,11 @@ def speakers_name(rate: float) -> str:
     return f"{SPEAKERS}/{rate:g}"
 
 
+def parts_of(prompt: str) -> dict[str, str]:
+    """Return the parts of a prompt by their headings."""
+    return {heading: body.strip() for heading, body in _SECTION.findall(prompt)}
+
+
 class RuleSpeakers(ABC):
     """Answers the prompts of all participants. What it knows is what the prompt tells.
 
@@ -31,7 +36,7 @@ class RuleSpeakers(ABC):
 
     async def __call__(self, participant: str, prompt: str) -> Answer:
         """Return the answer of a participant; four characters are a token."""
-        text = self._answer(participant, {heading: body.strip() for heading, body in _SECTION.findall(prompt)})
+        text = self._answer(participant, parts_of(prompt))
         return Answer(text, tokens_in=len(prompt) // 4, tokens_out=len(text) // 4)
 
     @abstractmethod

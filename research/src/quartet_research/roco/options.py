@@ -33,6 +33,7 @@ class Experiment:
     path: tuple[str, ...] = PATHS
     temperature: tuple[float, ...] = (0.0,)
     """Of language models; applies to the grid."""
+    person: tuple[str, ...] = ("correcting", "imperfect")
     model: tuple[str, ...] = (SPEAKERS,)
     """Models of Inspect, `gateway/AGENT`, or `reference-speakers`."""
     p_fault: tuple[float, ...] = (0.0,)

@@ -21,6 +21,7 @@ VARIED: Mapping[str, Collection[str]] = {
     "planner": PLANNERS,
     "path": PATHS,
     "wording": WORDINGS,
+    "person": ("correcting", "imperfect", "typed"),
 }
 """Options of which each value makes a setting of its own, with their values."""
 

@@ -25,17 +25,17 @@ def make_report(experiment: Experiment, records: Sequence[Record]) -> Report:
         kinds = sum(other == task for _, other, _ in groups)
         suffix = f" ({model}, {team})" if kinds > 1 else ""
         metrics[f"success_rate_{task}{suffix}"] = Rate(sum(record.trial.succeeded for record in own), len(own))
-    trials = [record.trial for record in records]
+    at_table = [record for record in records if record.case.setting["task"] in WORLDS]
+    trials = [record.trial for record in at_table]
     spent: dict[int, list[float]] = {}
-    for record in records:
-        if record.trial.plan_cpu_s and (world := WORLDS.get(record.case.setting["task"])):
-            spent.setdefault(len(world.arms), []).extend(record.trial.plan_cpu_s)
+    for record in at_table:
+        spent.setdefault(len(WORLDS[record.case.setting["task"]].arms), []).extend(record.trial.plan_cpu_s)
     for arms, seconds in sorted(spent.items()):
-        metrics[f"plan_cpu_s_p50_{arms}"] = percentile(seconds, 0.5)
-        metrics[f"plan_cpu_s_p95_{arms}"] = percentile(seconds, 0.95)
+        for share in (50, 95) if seconds else ():
+            metrics[f"plan_cpu_s_p{share}_{arms}"] = percentile(seconds, share / 100)
     planned = sum(trial.steps - trial.no_plan for trial in trials)
     failed = sum(trial.not_executed for trial in trials)
-    if planned and spent:
+    if planned:
         metrics["arm_contacts"] = sum(trial.arm_contacts for trial in trials)
         metrics["plan_failures"] = Rate(failed, planned)
     result = BenchResult(

@@ -9,7 +9,7 @@ from quartet_research.harness.study import Case
 from quartet_research.roco.part import HISTORY, SWITCH, Part, Trial, tokens_of
 from quartet_research.roco.published import PUBLISHED
 from quartet_research.roco.speakers import Speakers
-from quartet_simulation.table_tasks import TASKS, VARIATIONS
+from quartet_simulation.table_tasks import TASKS, VARIATIONS, TableTask
 from quartet_teams import Discussion, Model, NoPlanError
 from quartet_teams.roco import Past, Roco
 
@@ -48,7 +48,8 @@ class TablePart(Part):
         feedback = SWITCH[setting["feedback"]]
         team = Roco(setting["framework"], history=HISTORY[setting["history"]], feedback=feedback)
         most_steps = STEPS if feedback else STEPS_WITHOUT_FEEDBACK
-        return await play(setting["task"], case.instance["seed"], team, model, most_steps=most_steps)
+        world = await asyncio.to_thread(WORLDS[setting["task"]], case.instance["seed"])
+        return await play(world, team, model, most_steps=most_steps)
 
 
 class VariationPart(TablePart):
@@ -64,18 +65,16 @@ class VariationPart(TablePart):
     )
 
 
-async def play(task: str, seed: int, team: Roco, model: Model, *, most_steps: int) -> Trial:
+async def play(world: TableTask, team: Roco, model: Model, *, most_steps: int) -> Trial:
     """Let a team do a task until it is done or the steps are used up.
 
     Args:
-        task: name of the task.
-        seed: of the episode.
+        world: the task, at its beginning.
         team: that decides.
         model: answers for every participant.
         most_steps: steps of the trial; one without a plan counts.
     """
     began = time.monotonic()
-    world = await asyncio.to_thread(WORLDS[task], seed)
     past, spent = Past(), list[float]()
     steps = attempts = calls = tokens = no_plan = not_executed = idle = contacts = 0
     reason = ""
@@ -83,7 +82,7 @@ async def play(task: str, seed: int, team: Roco, model: Model, *, most_steps: in
         steps += 1
         discussion = Discussion(model)
         try:
-            decision = await team.decide(world, past, discussion)
+            decision = await team.decide(world, past, discussion, rounds_left=most_steps - steps + 1)
         except NoPlanError as error:
             no_plan += 1
             attempts += team.most_attempts

@@ -57,17 +57,25 @@ class Roco:
         history: whether prompts contain the executed rounds.
         feedback: whether a refused plan leads to another attempt; without, a round has one attempt.
         most_tokens: tokens of a prompt.
+        most_calls: calls after which no new round of a dialogue begins.
 
     Raises:
         UnknownModeError: unknown mode.
     """
 
     def __init__(
-        self, mode: str = Mode.DIALOGUE, *, history: bool = True, feedback: bool = True, most_tokens: int = MOST_TOKENS
+        self,
+        mode: str = Mode.DIALOGUE,
+        *,
+        history: bool = True,
+        feedback: bool = True,
+        most_tokens: int = MOST_TOKENS,
+        most_calls: int = MOST_CALLS,
     ) -> None:
         if mode not in list(Mode):
             raise UnknownModeError(f"there is no mode '{mode}'; valid: {', '.join(Mode)}")
         self.mode = Mode(mode)
+        self.most_calls = most_calls
         self.most_attempts = MOST_ATTEMPTS if feedback else 1
         self.history = history
         self.window = Window(most_tokens=most_tokens)
@@ -95,9 +103,9 @@ class Roco:
                     discussion,
                     scene.robots,
                     lambda robot, said, last_call: prompts.robot(
-                        robot, dialogues, refusals, said, MOST_CALLS, last_call=last_call
+                        robot, dialogues, refusals, said, self.most_calls, last_call=last_call
                     ),
-                    most_calls=MOST_CALLS,
+                    most_calls=self.most_calls,
                     all_speak_first=not refusals,
                 )
             else:

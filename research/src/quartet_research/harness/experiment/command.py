@@ -96,6 +96,8 @@ def _play_one(study: Study, model: str, rate: float, case: Case, kept: KeptTrial
         return known
     try:
         trial = asyncio.run(study.play(case, study.speakers(rate, case), count_tokens))
+    except OptionError:
+        raise  # no other trial could be played either
     except Exception as error:
         # A team of someone's own may raise anything. The trial counts as failed, and the next run repeats it.
         reason = f"{type(error).__name__}: {error}"

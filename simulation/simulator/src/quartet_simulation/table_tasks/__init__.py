@@ -6,6 +6,7 @@ task.step(plan)                             executes it by physics; rewinds what
 task.done                                   by ground truth
 """
 
+from quartet_simulation.table_tasks.blocks import MoveBlocks
 from quartet_simulation.table_tasks.pack import PackGrocery
 from quartet_simulation.table_tasks.rope import MoveRope
 from quartet_simulation.table_tasks.sandwich import MakeSandwich
@@ -23,6 +24,7 @@ __all__ = [
     "TASKS",
     "VARIATIONS",
     "MakeSandwich",
+    "MoveBlocks",
     "MoveRope",
     "Outcome",
     "PackGrocery",

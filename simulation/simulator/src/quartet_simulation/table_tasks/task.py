@@ -109,7 +109,7 @@ class TableTask(ABC):
         self.steps = 0
         self.scene = self._build(np.random.default_rng(seed))
         self.scene.settle()
-        self._home_yaw = {robot: yaw_of(self.scene.hand_pose(robot).rotation) for robot in self.robots}
+        self._home_yaw = {arm.name: yaw_of(self.scene.hand_pose(arm.name).rotation) for arm in self.arms}
 
     @abstractmethod
     def _build(self, rng: np.random.Generator) -> Scene:

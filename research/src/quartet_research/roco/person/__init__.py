@@ -1,0 +1,1 @@
+"""A person in the loop (RoCo, Table 3): a person and a robot bring blocks into a bin."""
