@@ -179,7 +179,7 @@ async def test_a_team_finds_paths_with_the_feedback_of_five_attempts(mode):
     straight = plan_of({agent: [grid.starts[agent], grid.goals[agent]] for agent in grid.robots})
 
     def talk(who, prompt, call):
-        feedback = prompt.split("# Feedback\n")[1]
+        feedback = prompt.partition("# Feedback\n")[2]
         done = feedback.count("This plan was refused (constraints)") >= 12
         return f"EXECUTE\n{plan_text(solution if done else straight)}"
 
