@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
+import mujoco
 import numpy as np
 
 from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, broom, build_table, dustpan
 from quartet_simulation.table_arms.tools import PAN_HALF, PAN_RIM
-from quartet_simulation.table_tasks.handling import HOVER, TABLE_TOP, above, point_text
+from quartet_simulation.table_tasks.handling import TABLE_TOP, above, point_text
 from quartet_simulation.table_tasks.task import Box, Phase, TableTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
 
@@ -34,18 +35,19 @@ NEAR_BIN = 0.2
 """Distance from the middle of the bin's floor within which a cube is in the bin [m]."""
 PAN_BEFORE, PAN_Z = 0.21, TABLE_TOP + 0.0003
 """Where the dustpan's tip is at a cube: before it, and how high [m]."""
-BROOM_BEHIND, BROOM_Z, BROOM_HIGH = 0.1, TABLE_TOP + 0.008, TABLE_TOP + 0.1
-"""Where the broom's tip is at a cube: behind it, and how high while it sweeps and before [m]."""
+BROOM_BEHIND, BROOM_Z, BROOM_HIGH, BROOM_LEAN = 0.1, TABLE_TOP + 0.009, TABLE_TOP + 0.1, 0.12
+"""Where the broom's tip is at a cube: behind it, how high while it sweeps and before [m]. The lower edge goes first [rad];
+a cube that is pushed at its upper edge stops at the dustpan's."""
 INTO_PAN = 0.105
 """Where a sweep ends, from the dustpan's tip [m]."""
 PAN_HOME = 0.3
 """Where Alice is on her rail at home; at 0, the dustpan would be in the bin [m]."""
 SWEEPING = 0.2
 """Share of the speed limits of a sweep."""
-OVER_BIN = HandPose.down((-0.5, 0.3, 0.5))
-TILT = 0.75
-TILTED = HandPose((-0.5, 0.24, 0.4), (math.sin(TILT / 2), math.cos(TILT / 2), 0.0, 0.0))
-"""The dustpan above the bin, and then: its open side hangs down by `TILT` [rad]."""
+RISE = 0.06
+"""How far both tools rise before they go anywhere else [m]."""
+OVER_BIN, DUMPING, TILT = HandPose.down((-0.5, 0.3, 0.5)), HandPose.down((-0.5, 0.24, 0.4)), 0.75
+"""The dustpan above the bin, and where its open side hangs down by an angle [rad]."""
 
 
 class SweepFloor(TableTask):
@@ -153,7 +155,7 @@ class SweepFloor(TableTask):
         if action.robot == PAN:
             return HandPose.down((x, y - PAN_BEFORE, PAN_Z))
         z = BROOM_Z if action.verb == "SWEEP" else BROOM_HIGH
-        return self._fingers_down(BROOM, (x, y + BROOM_BEHIND, z), 0.0)
+        return _turned(self._fingers_down(BROOM, (x, y + BROOM_BEHIND, z), 0.0), BROOM_LEAN)
 
     def _phases(self, action: Action) -> list[Phase]:
         """Return the phases of an action. Those of both arms go in step: up, across, and then straight."""
@@ -170,8 +172,8 @@ class SweepFloor(TableTask):
                 Phase(high, allow=allowed, straight=True),
             ]
         here = self.scene.hand_pose(action.robot)
-        lies = action.robot == PAN and here.position[2] < TABLE_TOP + HOVER / 2
-        phases = [Phase(above(here), straight=True, level=True) if lies else Phase(None)]
+        x, y, z = here.position
+        phases = [Phase(replace(here, position=(x, y, z + RISE)), straight=True, level=True)]
         if action.robot == BROOM:
             return [*phases, Phase(goal)]
         if action.verb == "MOVE":
@@ -179,10 +181,18 @@ class SweepFloor(TableTask):
         return [
             *phases,
             Phase(goal, level=True),
-            Phase(TILTED, allow=allowed, straight=True),
+            Phase(_turned(DUMPING, TILT), allow=allowed, straight=True),
             Phase(goal, allow=allowed, straight=True),
             Phase(self.scene.home[self.scene.arm(PAN).columns]),
         ]
+
+
+def _turned(pose: HandPose, angle: float) -> HandPose:
+    """Return a pose turned about its tip: what is on the side of large y goes down."""
+    turned = np.zeros(4)
+    mujoco.mju_mulQuat(turned, np.array([math.cos(angle / 2), -math.sin(angle / 2), 0, 0]), np.array(pose.quaternion))
+    w, x, y, z = (float(value) for value in turned)
+    return replace(pose, quaternion=(w, x, y, z))
 
 
 def _bin() -> Thing:
