@@ -164,7 +164,7 @@ def test_tables_have_the_published_figures_beside() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"tasks": ["juggle"]}, "no task 'juggle'; valid: rocobench, sandwich, rope, pack, sort"),
+        ({"tasks": ["juggle"]}, "no task 'juggle'; valid: rocobench, person, "),
         ({"framework": ["choir"]}, "no framework 'choir'; valid: dialogue, central, one_voice"),
         ({"history": ["some"]}, "no history 'some'; valid: all, none"),
         ({"feedback": ["maybe"]}, "no feedback 'maybe'; valid: on, off"),
