@@ -18,6 +18,8 @@ PAN_BELOW, BROOM_BELOW = 0.30, 0.50
 """From the flange to the undersides, which are the tips [m]."""
 BROOM_HALF = (0.07, 0.032, 0.08)
 """Half of the broom's head [m]."""
+BRISTLES = 0.2
+"""Friction of the broom; with that of a stiff board, it presses a cube down where the cube has to rise."""
 _THIN, _LIP, _WALL, _SLOPE = 0.001, 0.0001, 0.003, 0.0575
 _BLUE: Colour = (0.3, 0.6, 0.9, 1.0)
 _YELLOW: Colour = (0.9, 0.7, 0.2, 1.0)
@@ -62,4 +64,5 @@ def broom() -> BoltedTool:
             Shape("box", BROOM_HALF, (0, 0, BROOM_BELOW - height), colour=_YELLOW),
         ),
         (0, 0, BROOM_BELOW),
+        friction=BRISTLES,
     )

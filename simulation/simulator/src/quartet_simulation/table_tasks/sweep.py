@@ -36,8 +36,8 @@ NEAR_BIN = 0.2
 PAN_BEFORE, PAN_Z = 0.21, TABLE_TOP + 0.0003
 """Where the dustpan's tip is at a cube: before it, and how high [m]."""
 BROOM_BEHIND, BROOM_Z, BROOM_HIGH, BROOM_LEAN = 0.1, TABLE_TOP + 0.009, TABLE_TOP + 0.1, 0.12
-"""Where the broom's tip is at a cube: behind it, how high while it sweeps and before [m]. The lower edge goes first [rad];
-a cube that is pushed at its upper edge stops at the dustpan's."""
+"""Where the broom's tip is at a cube: behind it, how high while it sweeps and before [m]; its lower edge goes
+first, because a cube that is pushed from above stops at the dustpan's edge [rad]."""
 INTO_PAN = 0.105
 """Where a sweep ends, from the dustpan's tip [m]."""
 PAN_HOME = 0.3
@@ -102,8 +102,8 @@ class SweepFloor(TableTask):
         across, along, deep = pan.rotation.T @ (point - pan.position)
         if abs(across) < PAN_HALF[0] and abs(along) < PAN_HALF[1] and -2 * PAN_RIM < deep < 0:
             return "dustpan"
-        away = np.abs(point - BIN_CENTRE)
-        if max(away[:2]) < BIN_HALF + math.tan(BIN_LEAN) * BIN_WALL and away[2] < BIN_WALL:
+        away = np.abs(point - BIN_CENTRE)[:2]
+        if max(away) < BIN_HALF + math.tan(BIN_LEAN) * BIN_WALL and TABLE_TOP < point[2] < BIN_FLOOR + BIN_WALL:
             return "bin"
         return "table" if point[2] > TABLE_TOP else "floor"
 
