@@ -1,7 +1,6 @@
 """Sweep floor: one arm holds a dustpan, the other sweeps cubes into it with a broom; all cubes go into a bin.
 
-Departures from the published task: poses are those of the tools' tips, which are bolted to the flanges; cubes move by
-friction alone.
+Cubes move by friction alone; docs/roco.md lists what differs from the published task.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, broom, build_table, dustpan
-from quartet_simulation.table_arms.tools import PAN_HALF, PAN_RIM
+from quartet_simulation.table_arms.tools import BROOM_HALF, PAN_HALF, PAN_RIM
 from quartet_simulation.table_tasks.handling import TABLE_TOP, above, point_text
 from quartet_simulation.table_tasks.task import Box, Phase, TableTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
@@ -143,7 +142,9 @@ class SweepFloor(TableTask):
 
     def _allowed(self, action: Action) -> tuple[tuple[str, str], ...]:
         if action.verb == "SWEEP":
-            return (PAN, BROOM), *((BROOM, cube) for cube in COLOURS)
+            aside = abs(self.scene.hand_pose(PAN).position[0] - self.scene.position(action.object)[0])
+            into_pan = ((PAN, BROOM),) if aside < PAN_HALF[0] - BROOM_HALF[0] else ()
+            return *into_pan, *((BROOM, cube) for cube in COLOURS)
         return tuple((PAN, cube) for cube in COLOURS) if action.verb == "DUMP" else ()
 
     def _goal(self, action: Action) -> HandPose | None:
