@@ -15,6 +15,7 @@ from quartet_research.roco.speakers.paths import through_table
 from quartet_research.roco.speakers.prompt import Prompt
 from quartet_research.roco.speakers.sorting import next_panel, sort
 from quartet_research.roco.speakers.stacking import stack
+from quartet_research.roco.speakers.sweeping import sweep
 from quartet_research.roco.table_part import play
 from quartet_simulation.table_tasks import TASKS, Outcome, SortCubes
 from quartet_teams import Answer, Discussion, NoPlanError
@@ -93,6 +94,45 @@ def test_a_robot_stacks_in_the_order_of_the_recipe(holds: str, lies: str, said: 
     assert stack(prompt, "Chad", said) == action
 
 
+MOVES = {"Alice": "MOVE red", "Bob": "MOVE red"}
+
+
+@pytest.mark.parametrize(
+    ("robot", "red", "away", "refused", "said", "action"),
+    [
+        ("Alice", "on the table", 0.5, (), {}, "MOVE red"),
+        ("Bob", "on the table", 0.13, (), {"Alice": "MOVE red"}, "WAIT"),
+        ("Alice", "on the table", 0.2, (), {}, "WAIT"),
+        ("Bob", "on the table", 0.13, (), {"Alice": "WAIT"}, "SWEEP red"),
+        ("Bob", "on the table", 0.5, (), {"Alice": "WAIT"}, "MOVE red"),
+        ("Alice", "on the table", 0.2, (MOVES,), {}, "WAIT"),
+        ("Bob", "on the table", 0.13, (MOVES,), {}, "MOVE red"),
+        ("Alice", "on the table", 0.2, (MOVES, MOVES), {}, "MOVE blue"),
+        ("Alice", "in the bin", 0.2, (), {}, "MOVE blue"),
+    ],
+)
+def test_both_robots_go_to_the_cube_with_the_smallest_y_and_then_sweep_it(
+    robot: str, red: str, away: float, refused: tuple[dict[str, str], ...], said: dict[str, str], action: str
+) -> None:
+    tool = {"Alice": "dustpan", "Bob": "broom"}[robot]
+    own = (
+        "Alice holds the dustpan and can WAIT. At a cube, it is 0.21 from it.\n"
+        "Bob holds the broom and can WAIT. At a cube, it is 0.13 from it.\n"
+        f"blue: (0.60, 0.55, 0.17), on the table\nred: (0.30, 0.45, 0.17), {red}\n"
+        f"Gripper of {robot}: (0.3, 0.2, 0.2), with the {tool}. Its distances: 0.60 to blue, {away:.2f} to red"
+    )
+    assert sweep(Prompt("Sweep all cubes", own, ("Alice", "Bob"), refused), robot, said) == action
+
+
+def test_dustpan_is_dumped_when_no_cube_is_on_the_table() -> None:
+    own = (
+        "Alice holds the dustpan and can WAIT. At a cube, it is 0.21 from it.\n"
+        "Bob holds the broom and can WAIT. At a cube, it is 0.13 from it.\nred: (0.30, 0.45, 0.17), on the dustpan"
+    )
+    prompt = Prompt("Sweep all cubes", own, ("Alice", "Bob"), ())
+    assert (sweep(prompt, "Alice", {}), sweep(prompt, "Bob", {})) == ("DUMP", "WAIT")
+
+
 async def test_a_trial_counts_rounds_without_a_plan_and_tells_of_plans_that_failed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -133,7 +173,7 @@ async def test_path_through_the_table_is_refused_at_its_points() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("task", "most"), [("sort", 8), ("sandwich", 12), ("pack", 8), ("rope", 4)])
+@pytest.mark.parametrize(("task", "most"), [("sort", 8), ("sandwich", 12), ("pack", 8), ("rope", 4), ("sweep", 7)])
 def test_speakers_do_the_task(task: str, most: int) -> None:
     trial = asyncio.run(play(TASKS[task](4), Roco(), Speakers(0.0, 4), most_steps=20))
     assert (trial.succeeded, trial.reason, trial.arm_contacts) == (True, "", 0)

@@ -439,6 +439,8 @@ def test_level_hand_does_not_spill_where_a_free_one_does() -> None:
         ([ArmAt("A", "ur5", (0, 0, math.nan))], "finite"),
         ([ArmAt("A", "ur5", (0, 0, 0), rail=(0.5, 1.0))], "rail"),
         ([ArmAt("A", "ur5", (0, 0, 0), rail=(0, 0))], "rail"),
+        ([ArmAt("A", "ur5", (0, 0, 0), rail=RAIL, rail_home=1.4)], "rail_home 1.4 must be between -1.3 and 1.3 m"),
+        ([ArmAt("A", "ur5", (0, 0, 0), rail_home=0.1)], "rail_home 0.1"),
     ],
 )
 def test_tables_that_cannot_be_are_refused(arms: list[ArmAt], text: str) -> None:

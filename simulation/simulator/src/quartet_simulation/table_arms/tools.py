@@ -1,6 +1,7 @@
 """Dustpan and broom with the sizes of RoCo's sweep task, to be bolted to hands that point down.
 
-A cube of 5 cm goes over the pan's edge because a ramp leads to it; it stays on the pan while the hand is level.
+A cube of 5 cm goes over the pan's edge because a thin ramp leads to it. The ramp's front is 0.5 mm below the pan, which
+then stands on it. The cube stays on the pan while the hand is level.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from quartet_simulation.table_arms.things import BoltedTool, Colour, Shape
 PAN_HALF = (0.125, 0.11)
 """Half of the pan's floor along x and y of its hand [m]; it is open on the side away from its handle, -y."""
 PAN_RIM = 0.04
-RAMP = 0.038
-"""How far the ramp sticks out of the pan's open side [m]."""
 PAN_BELOW, BROOM_BELOW = 0.30, 0.50
 """From the flange to the undersides, which are the tips [m]."""
 BROOM_HALF = (0.07, 0.032, 0.08)
 """Half of the broom's head [m]."""
-_THIN, _LIP, _WALL, _SLOPE = 0.001, 0.0001, 0.003, 0.0575
+BRISTLES = 0.2
+"""Friction of the broom; with that of a stiff board, it presses a cube down where the cube has to rise."""
+_LIP = 0.0001
+"""Half of the thickness of the ramp before the pan's floor [m]. A cube that lies along an edge of 1 mm stops at it."""
+_THIN, _WALL, _SLOPE = 0.001, 0.003, 0.0575
 _BLUE: Colour = (0.3, 0.6, 0.9, 1.0)
 _YELLOW: Colour = (0.9, 0.7, 0.2, 1.0)
 _GREY: Colour = (0.4, 0.4, 0.42, 1.0)
@@ -62,4 +65,5 @@ def broom() -> BoltedTool:
             Shape("box", BROOM_HALF, (0, 0, BROOM_BELOW - height), colour=_YELLOW),
         ),
         (0, 0, BROOM_BELOW),
+        friction=BRISTLES,
     )

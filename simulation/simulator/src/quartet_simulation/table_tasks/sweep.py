@@ -1,7 +1,6 @@
 """Sweep floor: one arm holds a dustpan, the other sweeps cubes into it with a broom; all cubes go into a bin.
 
-Departures from the published task: poses are those of the tools' tips, which are bolted to the flanges; cubes move by
-friction alone.
+Cubes move by friction alone; docs/roco.md lists what differs from the published task.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, broom, build_table, dustpan
-from quartet_simulation.table_arms.tools import PAN_HALF, PAN_RIM
+from quartet_simulation.table_arms.tools import BROOM_HALF, PAN_HALF, PAN_RIM
 from quartet_simulation.table_tasks.handling import TABLE_TOP, above, point_text
 from quartet_simulation.table_tasks.task import Box, Phase, TableTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
@@ -29,17 +28,19 @@ COLOURS = {
 HALF, MASS = 0.025, 0.125
 PATCHES_X, PATCH_Y, PATCH_HALF = (0.3, 0.55, 0.8, 1.05), 0.5, (0.08, 0.1)
 BIN, BIN_CENTRE, BIN_HALF, BIN_WALL, BIN_LEAN = "bin", (-0.5, 0.5, 0.13), 0.13, 0.14, 0.35
-"""The floor's middle is inside the table; half its width [m], height of the walls [m], and their lean [rad]."""
+"""The floor's middle, which is inside the table, and half its width; height of the walls [m], and their lean [rad]."""
 BIN_FLOOR = 0.16
+"""Height of the floor's surface [m]."""
 NEAR_BIN = 0.2
 """Distance from the middle of the bin's floor within which a cube is in the bin [m]."""
 PAN_BEFORE, PAN_Z = 0.21, TABLE_TOP + 0.0003
 """Where the dustpan's tip is at a cube: before it, and how high [m]."""
-BROOM_BEHIND, BROOM_Z, BROOM_HIGH, BROOM_LEAN = 0.1, TABLE_TOP + 0.009, TABLE_TOP + 0.1, 0.12
-"""Where the broom's tip is at a cube: behind it, how high while it sweeps and before [m]. The lower edge goes first [rad];
-a cube that is pushed at its upper edge stops at the dustpan's."""
+BROOM_BEHIND, BROOM_Z, BROOM_HIGH = 0.1, TABLE_TOP + 0.009, TABLE_TOP + 0.1
+"""Where the broom's tip is at a cube: behind it, how high while it sweeps, and how high before [m]."""
+BROOM_LEAN = 0.12
+"""The broom's lower edge goes first: a cube that is pushed at its top tips forward and stops at the dustpan [rad]."""
 INTO_PAN = 0.105
-"""Where a sweep ends, from the dustpan's tip [m]."""
+"""Where the broom's tip is at the end of a sweep: behind the dustpan's tip [m]."""
 PAN_HOME = 0.3
 """Where Alice is on her rail at home; at 0, the dustpan would be in the bin [m]."""
 SWEEPING = 0.2
@@ -47,7 +48,7 @@ SWEEPING = 0.2
 RISE = 0.06
 """How far both tools rise before they go anywhere else [m]."""
 OVER_BIN, DUMPING, TILT = HandPose.down((-0.5, 0.3, 0.5)), HandPose.down((-0.5, 0.24, 0.4)), 0.75
-"""The dustpan above the bin, and where its open side hangs down by an angle [rad]."""
+"""The dustpan above the bin; and while it is emptied, turned by an angle [rad] so that its open side hangs down."""
 
 
 class SweepFloor(TableTask):
@@ -102,8 +103,8 @@ class SweepFloor(TableTask):
         across, along, deep = pan.rotation.T @ (point - pan.position)
         if abs(across) < PAN_HALF[0] and abs(along) < PAN_HALF[1] and -2 * PAN_RIM < deep < 0:
             return "dustpan"
-        away = np.abs(point - BIN_CENTRE)
-        if max(away[:2]) < BIN_HALF + math.tan(BIN_LEAN) * BIN_WALL and away[2] < BIN_WALL:
+        away = np.abs(point - BIN_CENTRE)[:2]
+        if max(away) < BIN_HALF + math.tan(BIN_LEAN) * BIN_WALL and TABLE_TOP < point[2] < BIN_FLOOR + BIN_WALL:
             return "bin"
         return "table" if point[2] > TABLE_TOP else "floor"
 
@@ -132,7 +133,9 @@ class SweepFloor(TableTask):
         away = ", ".join(f"{math.dist(tip, self.scene.position(cube)):.2f} to {cube}" for cube in lying)
         place = ", ".join(f"{value:.1f}" for value in tip)
         tool = "dustpan" if robot == PAN else "broom"
-        return f"Gripper of {robot}: ({place}), with the {tool}. Its distances: {away or 'no cube is on the table'}"
+        return (
+            f"Gripper of {robot}: ({place}), with the {tool}. Its distances: {away or 'none, no cube is on the table'}"
+        )
 
     def _constraints(self, plan: JointPlan) -> Iterable[str]:
         for verb, robot in (("SWEEP", BROOM), ("DUMP", PAN)):
@@ -143,7 +146,9 @@ class SweepFloor(TableTask):
 
     def _allowed(self, action: Action) -> tuple[tuple[str, str], ...]:
         if action.verb == "SWEEP":
-            return (PAN, BROOM), *((BROOM, cube) for cube in COLOURS)
+            aside = abs(self.scene.hand_pose(PAN).position[0] - self.scene.position(action.object)[0])
+            into_pan = ((PAN, BROOM),) if aside < PAN_HALF[0] - BROOM_HALF[0] else ()
+            return *into_pan, *((BROOM, cube) for cube in COLOURS)
         return tuple((PAN, cube) for cube in COLOURS) if action.verb == "DUMP" else ()
 
     def _goal(self, action: Action) -> HandPose | None:
