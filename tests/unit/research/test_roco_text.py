@@ -46,6 +46,7 @@ def reaches(task: TableTask, robot: str, x: float, z: float) -> bool:
     return inside and not check_goals(task.scene, {robot: HandPose.down((x, PANEL_Y, z), any_turn=True)}).unsolved
 
 
+@pytest.mark.slow
 def test_what_a_robot_reaches_is_proved_by_its_box_and_inverse_kinematics() -> None:
     for _, number in numbers("capability"):
         question = question_of("capability", number)
@@ -56,6 +57,7 @@ def test_what_a_robot_reaches_is_proved_by_its_box_and_inverse_kinematics() -> N
         assert question.right == (", ".join(name for name in at if near[name] == wanted) or "none")
 
 
+@pytest.mark.slow
 def test_requests_are_proved_by_the_checks_of_the_plan() -> None:
     for _, number in numbers("respond"):
         question, block = question_of("respond", number), question_of("respond", number).about["block"]
@@ -64,6 +66,7 @@ def test_requests_are_proved_by_the_checks_of_the_plan() -> None:
         assert right == ({question.right} if question.right != "NO" else set())
 
 
+@pytest.mark.slow
 def test_replies_to_inquiries_are_proved_by_the_checks_of_the_plan() -> None:
     for _, number in numbers("inquiry"):
         question = question_of("inquiry", number)
@@ -204,6 +207,9 @@ MOVES = ("NO", "YES PICK blue_square PLACE panel3", "YES PICK blue_square PLACE 
         (LETTERS, False, "ANSWER: C) I wait.", "C"),
         (LETTERS, False, "ANSWER: Option A", "A"),
         (LETTERS, False, "ANSWER: A or B", ""),
+        (LETTERS, False, "ANSWER: A, B", ""),
+        (LETTERS, False, "ANSWER: A and B", ""),
+        (LETTERS, False, "ANSWER: <your answer>", ""),
         (LETTERS, False, "ANSWER: D", ""),
         (LETTERS, False, "ANSWER: " + "(" * 50_000, ""),
         (LETTERS, False, "", ""),

@@ -95,8 +95,11 @@ def read_answer(reply: str, choices: Sequence[str], many: bool) -> str:
         valid = {_words(one): one for one in [*choices, "none"]}
         named = {valid.get(words, "") for part in re.split(r"[,;]|\band\b", text) if (words := _words(part))}
         return "" if not named or "" in named or ("none" in named and len(named) > 1) else names_text(named)
-    words = _words(text)
-    return next((one for one in choices if (own := _words(one)) == words[: len(own)] and "or" not in words), "")
+    words, others = _words(text), {"or", *(_words(one)[0] for one in choices)}
+    for one, own in ((one, _words(one)) for one in choices):
+        if words[: len(own)] == own and not others & {*words[len(own) : len(own) + 1]}:
+            return one
+    return ""
 
 
 def _words(text: str) -> tuple[str, ...]:

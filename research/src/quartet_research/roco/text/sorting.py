@@ -47,7 +47,7 @@ def capability(number: int, rng: np.random.Generator) -> Question:
         where = {str(panel): str(panel) for panel in rng.choice(list(PANEL_X), 4, replace=False)}
     right = [name for name, panel in where.items() if (panel in PANELS[robot]) == (kind == "near_blocks")]
     parts = {"You observe": task.describe()}
-    return make_question(task, robot, say(kind), sorted(where), right, parts, where=where, kind=kind)
+    return make_question(task, robot, say(kind), sorted(where), right, parts, kind=kind)
 
 
 def respond(number: int, rng: np.random.Generator) -> Question | None:
@@ -84,8 +84,8 @@ def inquiry(number: int, rng: np.random.Generator) -> Question | None:
     replies = {one: say(one, block=block) for one in REPLIES}
     wordings, letter = say("think", block=block, goal=GOALS[block]), balanced(number, 4, what=1)
     wordings = with_options(wordings, replies.pop(best), list(replies.values()), letter, rng)
-    parts, about = {"You observe": task.describe(), "Talk now": talk}, {"announced": announced, "helpers": helpers}
-    return make_question(task, robot, wordings, "ABCD", "ABCD"[letter], parts, best=best, block=block, **about)
+    parts, about = {"You observe": task.describe(), "Talk now": talk}, {"best": best, "announced": announced}
+    return make_question(task, robot, wordings, "ABCD", "ABCD"[letter], parts, block=block, **about)
 
 
 def best_reply(*, reached: bool, busy: bool, others_busy: bool) -> str:
