@@ -25,7 +25,6 @@ from quartet_simulation.table_arms import (
     dustpan,
     execute,
     plan_motion,
-    speed,
 )
 from quartet_simulation.table_arms.collisions import Collisions
 from quartet_simulation.table_arms.ik import Kinematics
@@ -262,21 +261,6 @@ def test_search_tries_waypoints_first_then_lines_of_single_arms() -> None:
 
 
 @pytest.mark.slow
-def test_speed_command_measures_both_planners() -> None:
-    rows = speed.measure(2, 2, seed=0)
-    assert [row["published_limits"] for row in rows] == [0, 1]
-    assert rows[0]["n"] == 2
-    assert rows[0]["failures"] == 0
-    assert 0 < rows[0]["cpu_s_p50"] <= rows[0]["cpu_s_p95"]
-
-
-def test_waypoint_that_collides_is_left_out() -> None:
-    scene = build_table([ALICE])
-    under = {"Alice": HandPose.down((-0.2, 0.5, 0.1))}
-    goal = {"Alice": HandPose.down((-0.2, 0.5, 0.3))}
-    assert isinstance(plan_motion(scene, goal, [under], split=True), MotionPlan)
-
-
 def test_plan_keeps_speed_and_acceleration_limits() -> None:
     scene, goals = crossing()
     plan = plan_motion(scene, goals, speed=0.8)
