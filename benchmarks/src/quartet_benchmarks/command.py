@@ -62,7 +62,7 @@ SUITES_WITH: dict[str, tuple[str, ...]] = {
     "robots": ("armtable", "planners", "teams"),
     **dict.fromkeys(("tasks", "feedback"), ("malmm", "roco")),
     "observation": ("malmm",),
-    **dict.fromkeys(("person", "temperature"), ("roco",)),
+    **dict.fromkeys(("person", "temperature", "wording"), ("roco",)),
 }
 """Suites that have an option, by its name; options that all suites have are not in it."""
 CATALOGUES = ("exact", "rough", "unsized")

@@ -12,6 +12,7 @@ from quartet_deployment import DEFAULT_SENSORS, StackError
 
 PLANNERS = "Options of planners"
 MALMM = "Options of malmm"
+ROCO = "Options of roco"
 
 
 def register(app: typer.Typer) -> None:
@@ -194,13 +195,19 @@ def bench(
         list[float] | None,
         typer.Option(
             "--temperature",
-            help="Of roco's grids: temperature of language models; may be repeated. Default: 0.",
-            rich_help_panel=PLANNERS,
+            help="Of language models in the grids; may be repeated. Default: 0.",
+            rich_help_panel=ROCO,
         ),
     ] = None,
     person: Annotated[
         list[str] | None,
-        typer.Option("--person", help="Of roco: correcting, imperfect (both are rules, default), or typed, by you."),
+        typer.Option(
+            "--person", help="correcting, imperfect (both are rules, default), or typed, by you.", rich_help_panel=ROCO
+        ),
+    ] = None,
+    wording: Annotated[
+        list[str] | None,
+        typer.Option("--wording", help="Of the questions: original, reworded; default: both.", rich_help_panel=ROCO),
     ] = None,
 ) -> None:
     """Run a benchmark suite and print a table.
@@ -213,7 +220,7 @@ def bench(
         "history": history, "p_fault": p_fault, "shard": shard, "budget_usd": budget_usd, "price": price,
         "token_limit": token_limit, "time_limit": time_limit, "out": out, "merge": merge,
         "replay": replay, "tasks": tasks, "observation": observation, "feedback": feedback, "person": person,
-        "temperature": temperature,
+        "temperature": temperature, "wording": wording,
         "flame": flame, "tier": tier, "kind": kind, "vary": vary,
     }  # fmt: skip
     if json_path is not None and not json_path.resolve().parent.is_dir():
