@@ -77,7 +77,8 @@ def bench(
         list[str] | None,
         typer.Option(
             "--framework",
-            help="cmas, dmas, hmas1 or hmas2, for malmm sa, ma or malmm; may be repeated. Default: all.",
+            help="cmas, dmas, hmas1 or hmas2 (default: all), for malmm sa, ma or malmm (all), for roco dialogue "
+            "(default), central or one_voice; may be repeated.",
             rich_help_panel=PLANNERS,
         ),
     ] = None,
@@ -99,7 +100,12 @@ def bench(
     ] = None,
     trials: Annotated[
         int | None,
-        typer.Option("--trials", help="Instances of each size. Default: 10.", rich_help_panel=PLANNERS, min=1),
+        typer.Option(
+            "--trials",
+            help="Instances of each size (default: 10) or task (roco; default: as in the paper).",
+            rich_help_panel=PLANNERS,
+            min=1,
+        ),
     ] = None,
     model: Annotated[
         list[str] | None,
@@ -113,7 +119,9 @@ def bench(
     history: Annotated[
         list[str] | None,
         typer.Option(
-            "--history", help="What prompts tell of the past: none, pairs (default) or all.", rich_help_panel=PLANNERS
+            "--history",
+            help="What prompts contain of the past: none, pairs (default) or all; for roco none or all (default).",
+            rich_help_panel=PLANNERS,
         ),
     ] = None,
     p_fault: Annotated[
@@ -170,7 +178,10 @@ def bench(
     tasks: Annotated[
         list[str] | None,
         typer.Option(
-            "--tasks", help="Tasks, parted by commas, such as put-block,close-jar. Default: all.", rich_help_panel=MALMM
+            "--tasks",
+            help="Tasks, separated by commas, such as put-block,close-jar (default: all); of roco also parts, such as "
+            "text (default: rocobench).",
+            rich_help_panel=MALMM,
         ),
     ] = None,
     observation: Annotated[
@@ -195,19 +206,21 @@ def bench(
         list[float] | None,
         typer.Option(
             "--temperature",
-            help="Of language models in the grids; may be repeated. Default: 0.",
+            help="Of language models in roco's grids; may be repeated. Default: 0.",
             rich_help_panel=ROCO,
         ),
     ] = None,
     person: Annotated[
         list[str] | None,
         typer.Option(
-            "--person", help="correcting, imperfect (both are rules, default), or typed, by you.", rich_help_panel=ROCO
+            "--person",
+            help="Of roco's blocks: correcting, imperfect (both by rules), or typed, by you.",
+            rich_help_panel=ROCO,
         ),
     ] = None,
     wording: Annotated[
         list[str] | None,
-        typer.Option("--wording", help="Of the questions: original, reworded; default: both.", rich_help_panel=ROCO),
+        typer.Option("--wording", help="Of roco's questions: original, reworded; default: both.", rich_help_panel=ROCO),
     ] = None,
 ) -> None:
     """Run a benchmark suite and print a table.
