@@ -111,5 +111,7 @@ def test_cubes_that_lie_along_the_edge_of_the_pan_go_over_it_and_into_the_bin() 
             outcome = task.step(joint)
             assert (outcome.failure, outcome.arm_contacts) == ("", 0)
         assert task.status(cube) == "dustpan"
+        stage, text = task.check(plan("WAIT", "SWEEP", cube))[0]
+        assert (stage, "Alice/tool and Bob/tool would collide" in text) == ("collision", True)
     assert task.step(plan("DUMP", "WAIT")).failure == ""
     assert task.done

@@ -146,9 +146,9 @@ class SweepFloor(TableTask):
 
     def _allowed(self, action: Action) -> tuple[tuple[str, str], ...]:
         if action.verb == "SWEEP":
-            aside = abs(self.scene.hand_pose(PAN).position[0] - self.scene.position(action.object)[0])
-            into_pan = ((PAN, BROOM),) if aside < PAN_HALF[0] - BROOM_HALF[0] else ()
-            return *into_pan, *((BROOM, cube) for cube in COLOURS)
+            x, y, _ = np.subtract(self.scene.position(action.object), self.scene.hand_pose(PAN).position)
+            before = abs(x) < PAN_HALF[0] - BROOM_HALF[0] and y > PAN_HALF[1]
+            return *(((PAN, BROOM),) if before else ()), *((BROOM, cube) for cube in COLOURS)
         return tuple((PAN, cube) for cube in COLOURS) if action.verb == "DUMP" else ()
 
     def _goal(self, action: Action) -> HandPose | None:
