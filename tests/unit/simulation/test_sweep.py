@@ -74,7 +74,11 @@ def test_pan_that_would_land_on_another_cube_is_refused() -> None:
         task.scene.place(cube, (0.6, y, LIES))
     complaints = task.check(plan("MOVE", "WAIT"))
     assert complaints == [
-        ("collision", "Alice/tool and blue_cube would collide at the goals; let one robot wait or act elsewhere.")
+        (
+            "collision",
+            "Alice (MOVE red_cube) and blue_cube would collide at the goals: Alice/tool with blue_cube. "
+            "Let one robot act elsewhere.",
+        )
     ]
 
 
@@ -112,6 +116,6 @@ def test_cubes_that_lie_along_the_edge_of_the_pan_go_over_it_and_into_the_bin() 
             assert (outcome.failure, outcome.arm_contacts) == ("", 0)
         assert task.status(cube) == "dustpan"
         stage, text = task.check(plan("WAIT", "SWEEP", cube))[0]
-        assert (stage, "Alice/tool and Bob/tool would collide" in text) == ("collision", True)
+        assert (stage, "Alice/tool with Bob/tool" in text) == ("collision", True)
     assert task.step(plan("DUMP", "WAIT")).failure == ""
     assert task.done

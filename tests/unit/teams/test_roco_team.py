@@ -90,13 +90,17 @@ async def test_a_robot_reads_how_to_end_its_reply():
     talked = discussion(lambda who, prompt, call: execute(Alice="WAIT", Bob="WAIT", Chad="WAIT"))
     await Roco().decide(scene, Past(), talked)
     yourself = [part(turn.prompt, "Yourself") for turn in talked.turns]
-    endings = [text.partition("plan is complete.\n")[2].split("\n")[0] for text in yourself]
-    not_yet = "EXECUTE counts only once all robots have spoken: end with PROCEED now."
+    endings = [text.partition("that cannot work.\n")[2].split("\n")[0] for text in yourself]
+    not_yet = "End this reply with PROCEED; EXECUTE and a plan count only once all robots have spoken."
+    complete = (
+        "End this reply with EXECUTE and the plan of all robots if the plan is complete. If something is still open, "
+        "end with PROCEED:"
+    )
     assert endings == [
         f"{not_yet} After you, Bob, then Chad will speak.",
         f"{not_yet} After you, Chad will speak.",
-        "EXECUTE counts now. After PROCEED, Alice speaks next. Replies left after yours: at most 9.",
-        "EXECUTE counts now. After PROCEED, Bob speaks next. Replies left after yours: at most 11.",
+        f"{complete} then Alice speaks. Replies left after yours: at most 9.",
+        f"{complete} then Bob speaks. Replies left after yours: at most 11.",
     ]
 
 

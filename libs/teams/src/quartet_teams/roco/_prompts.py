@@ -69,14 +69,18 @@ class Prompts:
         silent = robots[len(said) + 1 :]
         if silent and not refusals:
             return (
-                "EXECUTE counts only once all robots have spoken: end with PROCEED now. "
+                "End this reply with PROCEED; EXECUTE and a plan count only once all robots have spoken. "
                 f"After you, {', then '.join(silent)} will speak."
             )
+        complete = "End this reply with EXECUTE and the plan of all robots"
         left = math.ceil(most_calls / len(robots)) * len(robots) - len(said) - 1
         if not left:
-            return "EXECUTE counts now. PROCEED would end this talk without a plan."
+            return f"{complete} now; PROCEED would end this talk without a plan."
         following = robots[(len(said) + 1) % len(robots)]
-        return f"EXECUTE counts now. After PROCEED, {following} speaks next. Replies left after yours: at most {left}."
+        return (
+            f"{complete} if the plan is complete. If something is still open, end with PROCEED: "
+            f"then {following} speaks. Replies left after yours: at most {left}."
+        )
 
     def central(self, dialogues: Sequence[Dialogue], refusals: Sequence[Refusal]) -> str:
         """Return the prompt of the LLM that plans for all and sees the whole state."""

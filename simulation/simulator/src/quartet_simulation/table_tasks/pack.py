@@ -63,13 +63,16 @@ class PackGrocery(PathTask):
         f"Pack all groceries from the table into the bin: {', '.join(SIZES)}. The bin has six slots, each for one "
         "thing. In one round each robot does exactly one action, and both move at the same time. A robot "
         "without a thing picks one; a robot with a thing places it in an empty slot. Choose things and slots far "
-        "enough from each other that the arms do not meet. The task is done when all six things are in the bin."
+        "enough from each other that the arms do not meet, also in the last round. After a PLACE, a robot goes back to "
+        "where it began. The task is done when all six things are in the bin."
     )
     path_rules: str = (
-        "A PATH has exactly four points through which the tip of the gripper moves, between where it is now and its "
-        "goal, without these two. Space the points evenly. Pick and place from above: the last point of a PICK is 0.2 "
-        "above the thing, the first point of a PLACE is straight above where the gripper is now, and the last is above "
-        "the slot. A gripper and what hangs from it must pass above the things on the table and in the bin. Keep z "
+        "A PATH has exactly four points [m] through which the tip of the gripper moves, between where it is now and "
+        "its goal, without these two. No segment may be much longer than the others. Pick and place from above: the "
+        "last point of a PICK is 0.2 above the thing, the first point of a PLACE is straight above where the gripper "
+        "is now, and the last is 0.2 above the slot. A gripper and what hangs from it must pass above the things on "
+        "the table and in the bin. The point of a thing is 0.05 above its top, that of a slot 0.18 above the floor of "
+        "the bin. The table is at z 0.15; a gripper holds a thing 0.04 below its top. Keep z of the four points "
         "between 0.25 and 0.8."
     )
     most_uneven: ClassVar[float] = 0.19
@@ -116,7 +119,11 @@ class PackGrocery(PathTask):
 
     def capability(self, robot: str) -> str:
         """Return what a robot can do."""
-        return f"{robot} holds one thing at a time and reaches all of the table and the bin."
+        side = "small y, where the front slots are" if robot == "Alice" else "large y, where the back slots are"
+        return (
+            f"{robot} stands on the side of the table with {side}. It holds one thing at a time and reaches all of the "
+            "table and the bin."
+        )
 
     def _describe_table(self) -> str:
         slots = (f"{slot}: {point_text(point)}" for slot, point in SLOTS.items())

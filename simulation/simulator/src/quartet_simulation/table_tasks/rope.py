@@ -51,11 +51,11 @@ class MoveRope(PathTask):
         "task is done when the rope lies in the groove."
     )
     path_rules: str = (
-        "A PATH has exactly four points through which the tip of the gripper moves, between where it is now and its "
-        "goal, without these two. Space the points evenly. Pick and put from above: the last point of a PICK is 0.2 "
-        "above the end of the rope, the first point of a PUT is straight above where the gripper is now, and the last "
-        "is above the end of the groove. The rope sags between the grippers by up to 0.15, so pass high above the "
-        "wall. Keep z between 0.25 and 0.55."
+        "A PATH has exactly four points [m] through which the tip of the gripper moves, between where it is now and "
+        "its goal, without these two. Space the points evenly. Pick and put from above: the last point of a PICK is "
+        "0.2 above the end of the rope, the first point of a PUT is straight above where the gripper is now, and the "
+        "last is above the end of the groove. The rope sags between the grippers by up to 0.15, so pass high above the "
+        "wall. Keep z of the four points between 0.25 and 0.55."
     )
     most_uneven: ClassVar[float] = 0.3
     arms: ClassVar[tuple[ArmAt, ...]] = (

@@ -209,9 +209,11 @@ class TableTask(ABC):
             for robot, pose in ((robot, pose) for one in found for robot, pose in one.unsolved.items()):
                 yield f"{robot} has no joint positions (IK) for {_text(pose)}; take another target or object."
 
-        def collisions(_plan: JointPlan) -> Iterable[str]:
-            for first, second in (pair for one in found for pair in one.contacts):
-                yield f"{first} and {second} would collide at the goals; let one robot wait or act elsewhere."
+        def collisions(plan: JointPlan) -> Iterable[str]:
+            for part, one in zip(sub_plans(plan), found, strict=True):
+                for pair, bodies in _by_arms(one.contacts).items():
+                    first, second = (f"{name} ({part[name]})" if name in part else name for name in pair)
+                    yield f"{first} and {second} would collide at the goals: {bodies}. Let one robot act elsewhere."
 
         checks: dict[Stage, Callable[[JointPlan], Iterable[str]]] = {
             "constraints": lambda plan: [*self._wrong_lengths(plan), *self._constraints(plan)],
@@ -388,6 +390,14 @@ def _steps(ways: Mapping[str, Sequence[HandPose]]) -> list[dict[str, HandPose]]:
     """Return the poses of all hands at their first waypoints, then at their second ones, and so on."""
     count = max(map(len, ways.values()), default=0)
     return [{robot: way[number] for robot, way in ways.items() if number < len(way)} for number in range(count)]
+
+
+def _by_arms(contacts: Iterable[tuple[str, str]]) -> dict[tuple[str, ...], str]:
+    """Return pairs of bodies in words, by the arms or things that they are parts of."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for pair in contacts:
+        found.setdefault(tuple(name.partition("/")[0] for name in pair), []).append(" with ".join(pair))
+    return {arms: ", ".join(pairs) for arms, pairs in found.items()}
 
 
 def _text(pose: HandPose) -> str:
