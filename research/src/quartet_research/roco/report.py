@@ -1,5 +1,6 @@
 """Tables of RoCo's trials, with the published figures."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
@@ -63,7 +64,7 @@ def _row(key: tuple[str, str, str], records: Sequence[Record]) -> dict[str, Any]
     trials = [record.trial for record in records]
     solved = [trial.steps for trial in trials if trial.succeeded and trial.steps]
     steps, spent = sum(trial.steps for trial in trials), [one for trial in trials for one in trial.plan_cpu_s]
-    failed = Counter(trial.reason.partition(":")[0] for trial in trials if not trial.succeeded)
+    failed = Counter(re.split("[:;]", trial.reason)[0] for trial in trials if not trial.succeeded)
     return {
         "task": task,
         "team": team,
