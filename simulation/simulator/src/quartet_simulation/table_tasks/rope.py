@@ -8,7 +8,7 @@ In about 2 % of the published starts, an end hangs over the edge of the table, w
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -115,12 +115,8 @@ class MoveRope(PathTask):
         links = map(self._rope.link, range(self._rope.links))
         return any(near) and any(self._touch(link, "groove_floor") for link in links)
 
-    def held(self, robot: str) -> Collection[str]:
-        """Return the end of the rope in a robot's gripper, or "rope" if it holds another part."""
-        body = self.scene.holds(robot)
-        return (self._part(body),) if body else ()
-
-    def _part(self, body: str) -> str:
+    def _name_of(self, body: str) -> str:
+        """Return an end of the rope, or "rope" for another part."""
         number = int(body.rpartition("/")[2]) if body.startswith(f"{ROPE}/") else -1
         return next((end for end, last in ENDS.items() if number >= 0 and abs(number - last) <= 1), ROPE)
 

@@ -145,7 +145,11 @@ class TableTask(ABC):
     def held(self, robot: str) -> Collection[str]:
         """Return the object in a robot's gripper, by what its hand touches."""
         held = self.scene.holds(robot)
-        return (held,) if held else ()
+        return (self._name_of(held),) if held else ()
+
+    def _name_of(self, body: str) -> str:
+        """Return the name of a body that is held, as texts have it."""
+        return body
 
     def _touch(self, first: str, second: str) -> bool:
         """Return whether two bodies touch."""
@@ -312,7 +316,7 @@ class TableTask(ABC):
         if not done.ok:
             return done.text, spent, len(done.arm_contacts)
         for robot, body in done.lost.items():
-            return f"{robot} lost {body} on the way", spent, len(done.arm_contacts)
+            return f"{robot} lost {self._name_of(body)} on the way", spent, len(done.arm_contacts)
         wanted = {robot: phase.object for robot, phase in phases.items() if phase.then == "grasp"}
         if wanted:
             self.scene.grasp(*wanted)
