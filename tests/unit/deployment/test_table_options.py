@@ -67,7 +67,10 @@ def test_each_arm_has_its_own_file_and_waits_aside(table, kinds, names, joints):
         ({"scenario": "juggle"}, "there is no task 'juggle'; valid: basketball-in-hoop"),
         ({"scenario": "put-block", "world": "home"}, "a scenario ('put-block') is a task of the world tabletop"),
         ({"scenario": "put-block", "homes": 2}, "there is one table, not 2"),
-        ({"robots": 3}, "3 robots do not fit the world tabletop; valid: up to 2 arms, with --robot for each (panda, ur5)"),
+        (
+            {"robots": 3},
+            "3 robots do not fit the world tabletop; valid: up to 2 arms, with --robot for each (panda, ur5)",
+        ),
         ({"kinds": ("ur5", "panda", "ur5")}, "3 arms (ur5, panda, ur5) do not fit the world tabletop"),
         ({"kinds": ("ur5", "panda"), "robots": 3}, "2 arms (ur5, panda) do not fit"),
         ({"kinds": ("ur5", "humanoid")}, "'humanoid' is no arm of the world tabletop; valid: panda, ur5"),

@@ -380,15 +380,15 @@ def _say_stack(variation: int) -> str:
 
 # Swap Blocks: two arms
 
-SWAP = "put the red block on the green panel and the blue block on the yellow panel"
-PANEL = (0.18, 0.18, 0.01)
-PANELS = {"yellow": (0.12, 0.2), "magenta": (0.30, 0.0), "green": (0.48, -0.2)}
-"""Yellow is within reach of the first arm only, green of the second, magenta of both."""
+SWAP = "put the red block on the green square and the blue block on the yellow square"
+SQUARE = 0.16
+SQUARES = {"yellow": (0.12, 0.2), "magenta": (0.30, 0.12), "cyan": (0.30, -0.12), "green": (0.48, -0.2)}
+"""Yellow is within reach of the first arm only, green of the second, those between of both."""
 BLOCKS = {"red": (0.12, -0.2), "blue": (0.48, 0.2)}
 
 
 def _lay_out_swap(_variation: int, places: Places) -> Layout:
-    panels = [_box(f"{colour} panel", point, PANEL, colour=colour) for colour, point in PANELS.items()]
+    squares = [_mark(f"{colour} square", point, SQUARE, 0.0, colour) for colour, point in SQUARES.items()]
     blocks = [
         _box(
             f"{colour} block",
@@ -401,10 +401,10 @@ def _lay_out_swap(_variation: int, places: Places) -> Layout:
         for colour, (x, y) in BLOCKS.items()
     ]
     above = {
-        f"on_{colour}": Shape("box", (PANEL[0] / 2, PANEL[1] / 2, 0.005), (*PANELS[colour], TABLE_Z + 0.02))
+        f"on_{colour}": Shape("box", (SQUARE / 2, SQUARE / 2, 0.005), (*SQUARES[colour], TABLE_Z + 0.02))
         for colour in ("green", "yellow")
     }
-    return Layout([*panels, *blocks], above)
+    return Layout([*squares, *blocks], above)
 
 
 def _swapped(view: View, _variation: int) -> bool:

@@ -60,9 +60,7 @@ def arms_at(kinds: Sequence[str]) -> list[ArmAt]:
         raise TabletopError(f"{len(kinds)} arms ({', '.join(kinds)}) do not fit the table; valid: 1 to {len(FEET)}")
     if unknown := next((kind for kind in kinds if kind not in ARMS), None):
         raise UnknownNameError("kind of arm", unknown, ARMS)
-    return [
-        ArmAt(prefix_of(number).removesuffix("/"), kind, *FEET[number]) for number, kind in enumerate(kinds)
-    ]
+    return [ArmAt(prefix_of(number).removesuffix("/"), kind, *FEET[number]) for number, kind in enumerate(kinds)]
 
 
 class Tabletop(Scene):
@@ -106,9 +104,7 @@ class Tabletop(Scene):
         self.settle()
 
     @classmethod
-    def generate(
-        cls, task: str, variation: int, seed: int, foot: Vector = FOOT, arms: Sequence[ArmAt] = ()
-    ) -> Self:
+    def generate(cls, task: str, variation: int, seed: int, foot: Vector = FOOT, arms: Sequence[ArmAt] = ()) -> Self:
         """Return the episode of a task that a seed draws. Raises UnknownTaskError, NoPlacementError."""
         task, variation = find_task(f"{task}:{variation}", len(arms) or 1)
         found = ALL_TASKS[task]
@@ -342,6 +338,9 @@ def make_spec(layout: Layout, arms: Sequence[ArmAt]) -> tuple[mujoco.MjSpec, lis
     hands = add_arms(spec, arms)
     for arm in arms:
         _add_cameras(spec, arm, alone=len(arms) == 1)
+        # MuJoCo lets a body and its parent overlap, unless the parent stands still.
+        model = ARMS[arm.kind].arm
+        spec.add_exclude(bodyname1=arm.prefix + model.mount, bodyname2=arm.prefix + model.links[0])
     return spec, hands
 
 

@@ -1,0 +1,50 @@
+"""A UR5 and a Panda at one table in a whole deployment."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from quartet_contracts import TERMINAL, PickArguments, PlaceArguments, Skill, SkillArguments, State, TaskStatus
+from quartet_deployment import Stack
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
+Truth = Callable[[Stack], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def stack(make_stack: Callable[..., Stack]) -> Stack:
+    return make_stack(world="tabletop", kinds=("ur5", "panda"), seed=0, architecture="skill", without=("ros",))
+
+
+def done(stack: Stack, robot: str, skill: Skill, arguments: SkillArguments) -> TaskStatus:
+    with stack.api() as api:
+        task_id = api.run_skill(skill, arguments, robot=robot).task.task_id
+        for _ in api.events(task_id):
+            pass
+        status = api.task(task_id)
+    assert status.state in TERMINAL
+    return status
+
+
+def test_each_arm_does_a_task_of_its_own(stack: Stack, truth: Truth) -> None:
+    """Both pick at the same time, each what it reaches; neither reaches the other's block."""
+    assert stack.robots == ["ur5", "panda"]
+    blocks = {"ur5": "red block", "panda": "blue block"}
+    with ThreadPoolExecutor() as pool:
+        ends = list(
+            pool.map(
+                lambda robot: done(stack, robot, Skill.PICK, PickArguments(object_name=blocks[robot])), stack.robots
+            )
+        )
+    assert [end.state for end in ends] == [State.SUCCEEDED] * 2, [end.report for end in ends]
+    assert [robot["held"] for robot in truth(stack)["robots"]] == list(blocks.values())
+    place = PlaceArguments(target_location="cyan square", object_name="red block")
+    end = done(stack, "ur5", Skill.PLACE, place)
+    assert end.state is State.SUCCEEDED, end.report
+    after = truth(stack)
+    assert after["objects"]["red block"]["position"][:2] == pytest.approx([0.3, -0.12], abs=0.06)
+    end = done(stack, "ur5", Skill.PICK, PickArguments(object_name="blue block"))
+    assert end.state is State.FAILED, "the other arm holds it"
+    assert after["contacts"] == []
