@@ -15,12 +15,13 @@ from quartet_moveit.arm import (
     tool_pose_or_none,
     verdict,
 )
-from quartet_moveit.codes import INVALID_MOTION_PLAN
+from quartet_moveit.codes import INVALID_MOTION_PLAN, SUCCESS
 from quartet_moveit.inverse import MAX_LOWER_M, highest
 from quartet_moveit.planner import Planner
 from quartet_moveit.requests import flange_at, joint_constraints, move_goal, pose_constraints
+from quartet_moveit.shared_space import SPACE, execute
 from quartet_moveit.target import Target, check_group, in_base, joints_of
-from quartet_robot_link import Message
+from quartet_robot_link import GoalStatus, Message
 from quartet_safety.motion import MotionLease
 from quartet_tool_server import Finite, InvalidArgumentsError, ToolServer
 
@@ -137,17 +138,23 @@ async def _to_pose(
 async def move(
     server: ToolServer, lease: MotionLease, group: str, constraints: Message, planner_id: str, planning_s: float
 ) -> dict[str, Any]:
-    """Plan and execute through MoveGroup; the fields of the result."""
-    robot = server.robot
+    """Plan and execute through MoveGroup; the fields of the result. Where another arm is near, in two goals."""
+    robot, since = server.robot, SPACE.now
+    shared = SPACE.is_shared(robot.file.name, server.site.name)
+    goal = move_goal(robot, group, constraints, planner_id, planning_s)
+    goal["planning_options"]["plan_only"] = shared
     outcome = await run(
         server,
         lease,
         robot.file.actions.move_group,
         "MoveGroup",
-        move_goal(robot, group, constraints, planner_id, planning_s),
+        goal,
         limit_s=robot.file.arm.motion_timeout_s + planning_s,
     )
-    trajectory = (outcome.values.get("planned_trajectory") or {}).get("joint_trajectory") or {}
+    planned = outcome.values.get("planned_trajectory") or {}
+    trajectory = planned.get("joint_trajectory") or {}
+    if shared and outcome.status is GoalStatus.SUCCEEDED and moveit_code(outcome.values) == SUCCESS:
+        return verdict(await execute(server, lease, {"trajectory": planned}, since), planned=True)
     # MoveIt hands over also a trajectory that it found to be in collision, and has not moved.
     usable = moveit_code(outcome.values) != INVALID_MOTION_PLAN
     return verdict(outcome, planned=usable and bool(trajectory.get("points")))

@@ -17,6 +17,7 @@ def site_text(table: Tabletop) -> str:
 def describe_table(table: Tabletop) -> dict[str, Any]:
     """Return the content of site.yaml. Things that differ by a number alone are one entry."""
     length = 2 * half_length(len(table.placed))
+    arms = "an arm" if len(table.placed) == 1 else f"{len(table.placed)} arms"
     near, far = NEAR_EDGE, NEAR_EDGE + length
     surfaces = [_place(TABLE, TABLE_APPEARANCE.model_copy(update={"size_m": (length, 1.5, TABLE_Z)}))]
     containers: list[dict[str, Any]] = []
@@ -36,7 +37,7 @@ def describe_table(table: Tabletop) -> dict[str, Any]:
             objects.append({"name": name, "appearance": _as_written(appearance), "mass_kg": mass})
     return {
         "name": "tabletop",
-        "description": f"A table with {'an arm' if len(table.placed) == 1 else f'{len(table.placed)} arms'} on it, and what the task '{table.task.name}' lays there.",
+        "description": f"A table with {arms} on it, and what the task '{table.task.name}' lays there.",
         "areas": [
             {
                 "name": "table",

@@ -10,8 +10,8 @@ import numpy as np
 
 from quartet_simulation.arm.external_torques import ExternalTorques
 from quartet_simulation.errors import UnknownNameError
-from quartet_simulation.names import body_name, prefix_of
 from quartet_simulation.mobile.arms import ARMS
+from quartet_simulation.names import body_name, prefix_of
 from quartet_simulation.robot import panda
 from quartet_simulation.solver import TIMESTEP, new_scene
 from quartet_simulation.table_arms import KINDS, ArmAt, Scene, add_arms
