@@ -1,5 +1,7 @@
 """A UR5 and a Panda at one table in a whole deployment."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -47,4 +49,24 @@ def test_each_arm_does_a_task_of_its_own(stack: Stack, truth: Truth) -> None:
     assert after["objects"]["red block"]["position"][:2] == pytest.approx([0.3, -0.12], abs=0.06)
     end = done(stack, "ur5", Skill.PICK, PickArguments(object_name="blue block"))
     assert end.state is State.FAILED, "the other arm holds it"
+    assert after["contacts"] == []
+
+
+def test_a_roco_team_swaps_two_blocks_that_no_arm_can_bring_alone(
+    make_own_stack: Callable[..., Stack], truth: Truth, environment: dict[str, str]
+) -> None:
+    """The participants talk over the streams; each step is a grant, servers and guard of each robot."""
+    stack = make_own_stack(
+        world="tabletop", kinds=("ur5", "panda"), seed=1, architecture="skill", without=("ros", "executor")
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "quartet_cli", "run", "--team", "roco", stack.options.example],
+        env={**environment, "QUARTET_URL": stack.url, "QUARTET_API_TOKEN": stack.api_token},
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    after = truth(stack)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert after["task"]["succeeded"], done.stdout
     assert after["contacts"] == []

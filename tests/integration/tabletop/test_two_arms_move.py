@@ -4,14 +4,15 @@ import asyncio
 import json
 import math
 
+import mujoco
 import numpy as np
 import pytest
 
 import quartet_moveit
 from quartet_moveit.shared_space import bounds
 from quartet_robot_link import Robot
-from quartet_simulation.arm.collision import own_points
-from quartet_simulation.tabletop.simulation import TableSimulation
+from quartet_simulation.arm.body_points import BodyPoints
+from quartet_simulation.tabletop.world import Tabletop, arms_at
 from quartet_site import load_robot
 from quartet_tool_server.run import with_heartbeat_timeout
 
@@ -99,18 +100,21 @@ async def test_an_arm_waits_until_the_other_one_has_crossed_its_way(sim, robots,
 
 
 async def test_the_bounds_have_all_of_the_arm_in_them(robots):
-    local = TableSimulation(0, sensors="clean", arms=tuple(ARMS))
-    rng = np.random.default_rng(0)
-    for one, robot in zip(local.robots, robots.values(), strict=True):
-        points, body = own_points(one._scene_model, moving=True), one._own_shape
+    kinds = list(ARMS)
+    table, rng = Tabletop.generate("swap-blocks", 0, 0, arms=arms_at(kinds)), np.random.default_rng(0)
+    for (kind, robot), arm in zip(robots.items(), table.arms.values(), strict=True):
+        foot = table.body(f"{arm.name}/foot" if arm.name else "foot")
+        moving = [
+            geom for geom in range(table.model.ngeom) if int(table.model.geom_bodyid[geom]) in arm.bodies - {foot}
+        ]
+        points = BodyPoints(table.model, moving)
         for _ in range(8):
-            joints = rng.uniform(one.arm.lower, one.arm.upper) / (2 if one.arm.robot == "summit" else 1)
-            path = {"joint_names": list(one.arm.joints), "points": [{"positions": joints.tolist()}]}
+            joints = rng.uniform(np.maximum(arm.lower, -3.1), np.minimum(arm.upper, 3.1))
+            path = {"joint_names": robot.file.arm.joints, "points": [{"positions": joints.tolist()}]}
             rest, *_ = await bounds(robot, {"joint_trajectory": path})
-            body.load(one._believed())
-            body.set_arm(joints)
-            surface = points.at(body.moved()).reshape(-1, 3)
+            table.data.qpos[table.qpos[arm.columns]] = joints
+            mujoco.mj_kinematics(table.model, table.data)
+            surface = points.at(table.data).reshape(-1, 3)
             low, high = (np.array([getattr(box, end) for box in rest]) for end in ("low", "high"))
             inside = ((surface[:, None] >= low) & (surface[:, None] <= high)).all(axis=2).any(axis=1)
-            assert inside.all(), (one.arm.robot, joints.round(2), surface[~inside][:3].round(2))
-    local.close()
+            assert inside.all(), (kind, joints.round(2), surface[~inside][:3].round(2))

@@ -188,9 +188,10 @@ class TableSimulation(ArmSimulation):
         }
 
     def _robot_truth(self) -> dict[str, Any]:
-        body, tip = self._body, self._table.hand_pose(self._body.placed.name).position
+        body = self._body
+        tool = body.data.site(body.name("tcp" if body.placed.kind == "panda" else "tip")).xpos.tolist()
         held = body.held_object()
-        return {"arm": body.arm_positions().tolist(), "tool": list(tip), "opening": body.opening(), "held": held}
+        return {"arm": body.arm_positions().tolist(), "tool": tool, "opening": body.opening(), "held": held}
 
     def place_object(self, name: str, x: float, y: float, z: float, yaw: float = 0.0) -> None:
         """Put a thing at (x, y) in map, standing on height z. Raises UnknownObjectError, InvalidCommandError."""
