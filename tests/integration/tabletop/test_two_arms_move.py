@@ -45,8 +45,7 @@ async def servers(robots, open_over):
 
 
 def above(robot, x, y, height=0.25):
-    """Finger tips that point down over a point of the table, in the base frame of a robot that stands 0.6 m from the
-    middle."""
+    """Return the flange's pose for finger tips that point down over a point of the table, base frame [m]."""
     return {
         "position": [x, y, 0.752 + height + robot.file.gripper.finger_offset_m],
         "orientation": [1.0, 0.0, 0.0, 0.0],
@@ -103,11 +102,8 @@ async def test_the_bounds_have_all_of_the_arm_in_them(robots):
     kinds = list(ARMS)
     table, rng = Tabletop.generate("swap-blocks", 0, 0, arms=arms_at(kinds)), np.random.default_rng(0)
     for (kind, robot), arm in zip(robots.items(), table.arms.values(), strict=True):
-        foot = table.body(f"{arm.name}/foot" if arm.name else "foot")
-        moving = [
-            geom for geom in range(table.model.ngeom) if int(table.model.geom_bodyid[geom]) in arm.bodies - {foot}
-        ]
-        points = BodyPoints(table.model, moving)
+        own = [geom for geom in range(table.model.ngeom) if int(table.model.geom_bodyid[geom]) in arm.bodies]
+        points = BodyPoints(table.model, own)
         for _ in range(8):
             joints = rng.uniform(np.maximum(arm.lower, -3.1), np.minimum(arm.upper, 3.1))
             path = {"joint_names": robot.file.arm.joints, "points": [{"positions": joints.tolist()}]}

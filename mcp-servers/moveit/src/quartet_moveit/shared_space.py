@@ -1,11 +1,11 @@
 """Arms of one place: two of them move at once only where bounds of their motions keep apart."""
 
 import asyncio
+import functools
 import itertools
 import math
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from quartet_contracts.tools.moveit import MoveitCode
@@ -117,43 +117,39 @@ SPACE = SharedSpace()
 
 
 async def execute(server: ToolServer, lease: MotionLease, goal: Message, since: int) -> MotionOutcome:
-    """Execute a goal of ExecuteTrajectory, planned after event `since`, once its space is free.
+    """Execute a goal of ExecuteTrajectory, planned after event `since`, once no other arm moves near its way.
 
-    Raises what `moving` and ToolServer.run_goal raise.
+    Raises ToolError PLAN_OUTDATED if another arm has moved into the way, or moves there for longer than a motion may
+    take, and what `bounds` and ToolServer.run_goal raise. An arm without another one in its place does not wait.
     """
-    arm, action = server.robot.file.arm, server.robot.file.actions.execute_trajectory
-    async with moving(server, lease, goal["trajectory"], since) as completed:
-        outcome = await run(server, lease, action, "ExecuteTrajectory", goal, limit_s=arm.motion_timeout_s)
-        completed.append(verdict(outcome, planned=True)["executed"])
-    return outcome
-
-
-@asynccontextmanager
-async def moving(server: ToolServer, lease: MotionLease, trajectory: Message, since: int) -> AsyncIterator[list[bool]]:
-    """Wait until no other arm moves near a trajectory, which was planned after event `since`, and reserve its space.
-
-    Append True to the list if the motion was completed. An arm without another one in its place does not wait.
-
-    Raises:
-        ToolError: PLAN_OUTDATED: another arm has moved into the way, or moves there for longer than a motion may take.
-    """
-    robot, completed = server.robot, list[bool]()
-    if not SPACE.is_shared(robot.file.name, server.site.name):
-        yield completed
-        return
-    rest, *swept = await lease.unless_canceled(bounds(robot, trajectory))
-    motion = Motion(robot.file.name, server.site.name, [box for boxes in swept for box in boxes], rest)
-    deadline = time.monotonic() + robot.file.arm.motion_timeout_s
+    file, place = server.robot.file, server.site.name
+    run_it = functools.partial(
+        run,
+        server,
+        lease,
+        file.actions.execute_trajectory,
+        "ExecuteTrajectory",
+        goal,
+        limit_s=file.arm.motion_timeout_s,
+    )
+    if not SPACE.is_shared(file.name, place):
+        return await run_it()
+    rest, *swept = await lease.unless_canceled(bounds(server.robot, goal["trajectory"]))
+    motion = Motion(file.name, place, [box for boxes in swept for box in boxes], rest)
+    deadline = time.monotonic() + file.arm.motion_timeout_s
     while not SPACE.begin(motion, since):
         if time.monotonic() > deadline:
             raise ToolError(
                 "another arm moves in the way for too long; plan again. Nothing moved.", code=MoveitCode.PLAN_OUTDATED
             )
         await lease.unless_canceled(asyncio.sleep(POLL_S))
+    completed = False
     try:
-        yield completed
+        outcome = await run_it()
+        completed = bool(verdict(outcome, planned=True)["executed"])
+        return outcome
     finally:
-        SPACE.end(motion, completed=any(completed))
+        SPACE.end(motion, completed=completed)
 
 
 async def bounds(robot: Robot, trajectory: Message) -> list[list[Box]]:
