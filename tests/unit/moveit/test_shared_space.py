@@ -7,7 +7,7 @@ from quartet_tool_server import ToolError
 
 
 def box(x: float, size: float = 0.2) -> Box:
-    return Box.around([(x, 0.0, 1.0)], size / 2)
+    return (x - size / 2, -0.1, 0.9), (x + size / 2, 0.1, 1.1)
 
 
 def motion(robot: str, *x: float, place: str = "table") -> Motion:
@@ -51,9 +51,21 @@ def test_an_arm_that_was_stopped_may_be_anywhere_on_its_way():
         space.begin(motion("panda", 0.6, 0.4), since)
 
 
-def test_boxes_keep_a_distance():
-    assert box(0.0).meets(box(0.2 + APART_M - 0.001))
-    assert not box(0.0).meets(box(0.2 + APART_M + 0.001))
+@pytest.mark.parametrize(("gap", "at_once"), [(APART_M - 0.001, False), (APART_M + 0.001, True)])
+def test_motions_keep_a_distance(gap, at_once):
+    space = SharedSpace()
+    space.begin(motion("ur5", 0.0), space.now)
+    assert space.begin(motion("panda", 0.2 + gap), space.now) is at_once
+
+
+def test_plans_of_the_other_arm_that_wait_are_outdated_by_a_motion():
+    space, why = SharedSpace(), dict[str, list[str]](ur5=[], panda=[])
+    for robot, told in why.items():
+        space.arms["table", robot] = told.append
+    assert space.is_shared("ur5", "table")
+    assert not space.is_shared("ur5", "kitchen")
+    space.begin(motion("ur5", 0.0), space.now)
+    assert why == {"ur5": [], "panda": ["ur5 has moved"]}
 
 
 def test_another_place_and_the_arm_itself_are_in_nobodys_way():

@@ -131,16 +131,16 @@ def step(state, number, plan, codes):
 
 def test_a_delivery_is_done_at_its_target_and_open_again_once_picked_up(state):
     step(state, 1, {"ur5": "PICK red block"}, {"ur5": "NONE"})
-    step(state, 2, {"ur5": "PLACE red block, cyan square"}, {"ur5": "NONE"})
+    step(state, 2, {"ur5": "PLACE red block cyan square"}, {"ur5": "NONE"})
     assert state.done == set()
-    step(state, 3, {"panda": "PLACE red block, green square"}, {"panda": "PLACE_PLAN_FAILED"})
+    step(state, 3, {"panda": "PLACE red block green square"}, {"panda": "PLACE_PLAN_FAILED"})
     assert state.done == set()
-    step(state, 4, {"panda": "PLACE red block, green square"}, {"panda": "NONE"})
+    step(state, 4, {"panda": "PLACE red block green square"}, {"panda": "NONE"})
     assert state.done == {"red block"}
     assert [one.thing for one in state.open] == ["blue block"]
     step(state, 5, {"panda": "PICK red block"}, {"panda": "NONE"})
     assert state.done == set()
-    assert [past.outcome for past in state.past][2] == "panda: PLACE red block, green square: PLACE_PLAN_FAILED"
+    assert [past.outcome for past in state.past][2] == "panda: PLACE red block green square: PLACE_PLAN_FAILED"
 
 
 def test_a_task_has_a_last_step(state):
@@ -150,17 +150,17 @@ def test_a_task_has_a_last_step(state):
     assert state.open == []
 
 
-class Reader:
-    """Answers of a robot's servers."""
+def servers(detections, gripper):
+    """Return what asks a robot's servers, which answer so."""
+    answers = {DETECT: {"ok": True, "detections": detections}, GRIPPER: {"ok": True, "state": gripper}}
 
-    def __init__(self, briefs, detections, gripper):
-        self.answers = {DETECT: {"ok": True, "detections": detections}, GRIPPER: {"ok": True, "state": gripper}}
+    async def ask(tool, arguments):
+        if tool in answers:
+            return ToolOutcome(answers[tool])
+        near = arguments["position"][0] < 0.5
+        return ToolOutcome({"ok": near, "error_code": "NONE" if near else "OUT_OF_REACH", "message": "no way"})
 
-    async def call(self, tool, arguments):
-        if tool in self.answers:
-            return ToolOutcome(self.answers[tool])
-        x = arguments["position"][0]
-        return ToolOutcome({"ok": x < 0.5, "error_code": "NONE" if x < 0.5 else "OUT_OF_REACH", "message": "no way"})
+    return ask
 
 
 async def test_an_observation_is_what_cameras_and_gripper_tell(briefs):
@@ -171,14 +171,14 @@ async def test_an_observation_is_what_cameras_and_gripper_tell(briefs):
     ]
     in_hand = detection("ur5", "blue block", 0.3, 0.0).model_copy(update={"in_gripper": True})
     told = [one.model_dump(mode="json") for one in (*seen, in_hand)]
-    holding = await observe(Reader(briefs, told, "HOLDING"), briefs["ur5"], "")
+    holding = await observe(servers(told, "HOLDING"), briefs["ur5"], "")
     assert set(holding.seen) == {"red block", "cyan square"}, "what the site does not know is left out"
     assert (holding.held, dict(holding.unreachable)) == ("blue block", {"cyan square": "no way"})
-    empty = await observe(Reader(briefs, told, "EMPTY"), briefs["ur5"], "blue block")
+    empty = await observe(servers(told, "EMPTY"), briefs["ur5"], "blue block")
     assert empty.held == "", "the gripper's own sensors decide"
-    unknown = await observe(Reader(briefs, told[:3], "HOLDING"), briefs["ur5"], "blue block")
+    unknown = await observe(servers(told[:3], "HOLDING"), briefs["ur5"], "blue block")
     assert unknown.held == "blue block", "what it held last, where no camera recognises it"
-    assert (await observe(Reader(briefs, "broken", "EMPTY"), briefs["ur5"], "")).seen == {}
+    assert (await observe(servers("broken", "EMPTY"), briefs["ur5"], "")).seen == {}
 
 
 async def test_scripted_speakers_hand_over_what_one_of_them_cannot_bring(state, briefs):
@@ -198,10 +198,10 @@ async def test_scripted_speakers_hand_over_what_one_of_them_cannot_bring(state, 
         for robot, action in decision.plan.items():
             if action.verb == "PICK":
                 held[robot] = action.object
-                plan[robot] = f"PICK {action.object}"
+                plan[robot] = str(action)
             elif action.verb == "PLACE":
                 where[held.pop(robot)] = PLACES[action.target]
-                plan[robot] = f"PLACE {action.object}, {action.target}"
+                plan[robot] = str(action)
         step(state, rounds, plan, dict.fromkeys(plan, "NONE"))
         past.add_executed(decision.plan, decision.chat)
     assert rounds <= 7

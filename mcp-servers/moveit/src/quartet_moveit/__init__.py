@@ -22,7 +22,8 @@ def register(server: ToolServer) -> None:
     plans.register(server, operations, planner)
     execute.register(server, operations, held)
     objects.register(server, operations)
-    SPACE.join(server.robot.file, server.site.name)
+    if server.robot.file.arm.bounds_m:
+        SPACE.arms[server.site.name, server.robot.file.name] = operations.outdate
 
 
 SERVER = ServerSpec(

@@ -1,20 +1,21 @@
 """Arms of one place: two of them move at once only where bounds of their motions keep apart."""
 
 import asyncio
-import functools
 import itertools
 import math
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
 from quartet_contracts.tools.moveit import MoveitCode
+from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.arm import arm_joints, moveit_code, run, verdict
 from quartet_moveit.codes import SUCCESS, name_of
+from quartet_moveit.requests import state_at
 from quartet_robot_link import Message, MotionOutcome, Robot
-from quartet_robot_link.geometry import Vector
+from quartet_robot_link.geometry import Rigid, Vector
 from quartet_safety.motion import MotionLease
-from quartet_site import RobotFile
 from quartet_tool_server import ToolError, ToolServer
 
 APART_M = 0.03
@@ -25,95 +26,79 @@ POLL_S = 0.05
 KEPT = 100
 """Motions that are remembered; a plan is executed long before as many came after it."""
 
-
-@dataclass(frozen=True)
-class Box:
-    """A box along the axes of the map [m]."""
-
-    low: Vector
-    high: Vector
-
-    def meets(self, other: "Box") -> bool:
-        """Return whether another box is nearer than APART_M."""
-        return all(
-            low < high + APART_M and other_low < own_high + APART_M
-            for low, high, other_low, own_high in zip(self.low, other.high, other.low, self.high, strict=True)
-        )
-
-    @classmethod
-    def around(cls, points: Iterable[Vector], radius: float) -> "Box":
-        """Return the box that has all that is within `radius` of the points [m]."""
-        axes = [(min(values) - radius, max(values) + radius) for values in zip(*points, strict=True)]
-        (x0, x1), (y0, y1), (z0, z1) = axes
-        return cls((x0, y0, z0), (x1, y1, z1))
+Outdate = Callable[[str], None]
+Box = tuple[Vector, Vector]
+"""Lowest and highest corner of a box along the axes of the map [m]."""
 
 
 @dataclass(eq=False)
 class Motion:
-    """A motion of one arm. `swept` bounds it from begin to end, `rest` bounds the arm at its end."""
+    """A motion of one arm. `boxes` bound it, `rest` bounds the arm where it comes to rest."""
 
     robot: str
     place: str
-    swept: Sequence[Box]
+    boxes: Sequence[Box]
     rest: Sequence[Box]
     ended: float = math.inf
     """Number of the event that ended it."""
 
 
+@dataclass
 class SharedSpace:
     """The motions of all arms that one process serves."""
 
-    def __init__(self) -> None:
-        self._motions: list[Motion] = []
-        self._arms: set[tuple[str, str]] = set()
-        self.now = 0
-        """Number of the last event: a begin or an end of a motion."""
-
-    def join(self, robot: RobotFile, place: str) -> None:
-        """Take in an arm of a place, if its file has `bounds_m`; others are not checked."""
-        if robot.arm.bounds_m:
-            self._arms.add((robot.name, place))
+    now: int = 0
+    """Number of the last event: a begin or an end of a motion."""
+    motions: list[Motion] = field(default_factory=list[Motion])
+    arms: dict[tuple[str, str], Outdate] = field(default_factory=dict[tuple[str, str], Outdate])
+    """By place and robot: what outdates the plans that wait for their execution."""
 
     def is_shared(self, robot: str, place: str) -> bool:
-        """Return whether this arm and another one of its place have joined."""
-        others = {name for name, where in self._arms if where == place}
-        return robot in others and len(others) > 1
+        """Return whether this arm and another one of its place are in it."""
+        return (place, robot) in self.arms and any(one == place and name != robot for one, name in self.arms)
 
     def begin(self, motion: Motion, since: int) -> bool:
         """Begin a motion that was planned after event `since`; return False if it has to wait until another one ends.
 
-        Raises ToolError PLAN_OUTDATED if another arm has moved into its way since it was planned.
+        Raises ToolError PLAN_OUTDATED if another arm has come to rest in its way since it was planned.
         """
-        others = [
-            one
-            for one in self._motions
-            if one.robot != motion.robot and one.place == motion.place and one.ended > since
-        ]
-        if any(one.ended == math.inf and _meet(motion.swept, one.swept) for one in others):
-            return False
-        if blocking := next((one for one in others if one.ended < math.inf and _meet(motion.swept, one.rest)), None):
-            raise ToolError(
-                f"{blocking.robot} has moved near the path since it was planned; plan again. Nothing moved.",
-                code=MoveitCode.PLAN_OUTDATED,
-            )
-        self._motions = [*self._motions[-KEPT:], motion]
-        self.now += 1
+        for one in self.motions:
+            other = one.robot != motion.robot and one.place == motion.place and one.ended > since
+            if other and _meet(motion.boxes, one.boxes if one.ended == math.inf else one.rest):
+                if one.ended == math.inf:
+                    return False
+                raise _outdated(f"{one.robot} has moved near the path since it was planned")
+        self.motions = [*self.motions[-KEPT:], motion]
+        self._count(motion)
         return True
 
     def end(self, motion: Motion, *, completed: bool) -> None:
         """End a motion; one that was not completed may have left the arm anywhere on its way."""
-        self.now += 1
+        self._count(motion)
         motion.ended = self.now
-        if not completed:
-            motion.rest = motion.swept
+        motion.rest = motion.rest if completed else motion.boxes
 
-
-def _meet(some: Sequence[Box], others: Sequence[Box]) -> bool:
-    return any(one.meets(other) for one in some for other in others)
+    def _count(self, motion: Motion) -> None:
+        self.now += 1
+        for (place, robot), outdate in self.arms.items():
+            if place == motion.place and robot != motion.robot:
+                outdate(f"{motion.robot} has moved")
 
 
 SPACE = SharedSpace()
 """Of this process. Robots that other processes serve are not in it."""
+
+
+def _outdated(why: str) -> ToolError:
+    return ToolError(f"{why}; plan again. Nothing moved.", code=MoveitCode.PLAN_OUTDATED)
+
+
+def _meet(some: Iterable[Box], others: Sequence[Box]) -> bool:
+    return any(
+        all(a < d + APART_M and c < b + APART_M for a, b, c, d in zip(*one, *other, strict=True))
+        for one in some
+        for other in others
+    )
 
 
 async def execute(server: ToolServer, lease: MotionLease, goal: Message, since: int) -> MotionOutcome:
@@ -123,57 +108,47 @@ async def execute(server: ToolServer, lease: MotionLease, goal: Message, since: 
     take, and what `bounds` and ToolServer.run_goal raise. An arm without another one in its place does not wait.
     """
     file, place = server.robot.file, server.site.name
-    run_it = functools.partial(
-        run,
-        server,
-        lease,
-        file.actions.execute_trajectory,
-        "ExecuteTrajectory",
-        goal,
-        limit_s=file.arm.motion_timeout_s,
-    )
+    limit_s, action = file.arm.motion_timeout_s, file.actions.execute_trajectory
+    move = partial(run, server, lease, action, "ExecuteTrajectory", goal, limit_s=limit_s)
     if not SPACE.is_shared(file.name, place):
-        return await run_it()
-    rest, *swept = await lease.unless_canceled(bounds(server.robot, goal["trajectory"]))
-    motion = Motion(file.name, place, [box for boxes in swept for box in boxes], rest)
-    deadline = time.monotonic() + file.arm.motion_timeout_s
+        return await move()
+    boxes = await lease.unless_canceled(bounds(server.robot, goal["trajectory"]))
+    motion, deadline = Motion(file.name, place, boxes, boxes[-len(file.arm.bounds_m) :]), time.monotonic() + limit_s
     while not SPACE.begin(motion, since):
         if time.monotonic() > deadline:
-            raise ToolError(
-                "another arm moves in the way for too long; plan again. Nothing moved.", code=MoveitCode.PLAN_OUTDATED
-            )
+            raise _outdated("another arm moves in the way for too long")
         await lease.unless_canceled(asyncio.sleep(POLL_S))
     completed = False
     try:
-        outcome = await run_it()
+        outcome = await move()
         completed = bool(verdict(outcome, planned=True)["executed"])
         return outcome
     finally:
         SPACE.end(motion, completed=completed)
 
 
-async def bounds(robot: Robot, trajectory: Message) -> list[list[Box]]:
-    """Return boxes around all links: at the end of a trajectory, then along each piece of it. Map frame [m].
+async def bounds(robot: Robot, trajectory: Message) -> list[Box]:
+    """Return boxes around each link along a trajectory, those at its end last. Map frame [m].
 
     Raises ToolError ROS_ERROR, TransformUnavailableError, CallTimeoutError, BridgeUnavailableError.
     """
     to_map = (await robot.transform(robot.file.frames.map, robot.file.frames.base)).rigid
-    path = trajectory.get("joint_trajectory") or {}
+    path = trajectory["joint_trajectory"]
     order = [path["joint_names"].index(name) for name in robot.file.arm.joints]
-    ways = [[float(point["positions"][at]) for at in order] for point in path.get("points") or []]
+    ways = [[float(point["positions"][at]) for at in order] for point in path["points"]]
     samples = _sampled([await arm_joints(robot), *ways])
-    found = await asyncio.gather(*(_link_points(robot, joints) for joints in samples))
-    placed = [[to_map.apply(point) for point in points] for points in found]
-    radii = list(robot.file.arm.bounds_m.values())
+    placed = await asyncio.gather(*(_link_points(robot, to_map, joints) for joints in samples))
+    return [
+        _around([*one[link : link + 2], *other[link : link + 2]], radius)
+        for one, other in itertools.pairwise([*placed, placed[-1]])
+        for link, radius in enumerate(robot.file.arm.bounds_m.values())
+    ]
 
-    def around(*places: list[Vector]) -> list[Box]:
-        return [
-            Box.around([place[link + end] for place in places for end in (0, 1)], radius)
-            for link, radius in enumerate(radii)
-        ]
 
-    pieces = [around(one, other) for one, other in itertools.pairwise(placed)]
-    return [around(placed[-1]), *(pieces or [around(placed[-1])])]
+def _around(points: Sequence[Vector], radius: float) -> Box:
+    xs, ys, zs = zip(*points, strict=True)
+    low = min(xs) - radius, min(ys) - radius, min(zs) - radius
+    return low, (max(xs) + radius, max(ys) + radius, max(zs) + radius)
 
 
 def _sampled(ways: list[list[float]]) -> list[list[float]]:
@@ -183,29 +158,28 @@ def _sampled(ways: list[list[float]]) -> list[list[float]]:
         last = found[-1]
         turn = max(abs(a - b) for a, b in zip(one, last, strict=True))
         turns_back = any((b - a) * (c - b) < 0 for a, b, c in zip(before, one, after, strict=True))
-        if turn < STEP_RAD and not turns_back and one is not ways[-1]:
-            continue
-        steps = max(1, math.ceil(turn / STEP_RAD))
-        found += [[a + (b - a) * n / steps for a, b in zip(last, one, strict=True)] for n in range(1, steps + 1)]
+        if turn >= STEP_RAD or turns_back or one is ways[-1]:
+            steps = max(1, math.ceil(turn / STEP_RAD))
+            found += [[a + (b - a) * n / steps for a, b in zip(last, one, strict=True)] for n in range(1, steps + 1)]
     return found
 
 
-async def _link_points(robot: Robot, joints: list[float]) -> list[Vector]:
-    """Return the origins of the links and the finger tips at joint positions [rad], base frame [m]."""
+async def _link_points(robot: Robot, to_map: Rigid, joints: list[float]) -> list[Vector]:
+    """Return the origins of the links and the finger tips at joint positions [rad], map frame [m]."""
     links = list(robot.file.arm.bounds_m)
-    state = {"is_diff": True, "joint_state": {"name": list(robot.file.arm.joints), "position": joints}}
-    request = {"header": {"frame_id": robot.file.frames.base}, "fk_link_names": links, "robot_state": state}
+    header = {"frame_id": robot.file.frames.base}
+    request = {"header": header, "fk_link_names": links, "robot_state": state_at(robot, joints)}
     answer = await robot.link.call_service(robot.file.services.compute_fk, request)
-    if moveit_code(answer) != SUCCESS:
+    if (code := moveit_code(answer)) != SUCCESS:
         raise ToolError(
-            f"MoveIt does not tell where the links of arm.bounds_m are ({name_of(moveit_code(answer))}); "
+            f"MoveIt does not tell where the links of arm.bounds_m are ({name_of(code)}); "
             f"check their names in robot.yaml: {', '.join(links)}",
-            code="ROS_ERROR",
+            code=CommonCode.ROS_ERROR,
         )
     poses = [stamped["pose"] for stamped in answer["pose_stamped"]]
-    points: list[Vector] = [tuple(pose["position"][axis] for axis in "xyz") for pose in poses]  # type: ignore[misc]
-    x, y, z, w = (float(poses[-1]["orientation"][axis]) for axis in "xyzw")
-    along = (2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y))
-    offset = robot.file.gripper.finger_offset_m
-    tip = [a + offset * b for a, b in zip(points[-1], along, strict=True)]
-    return [*points, (tip[0], tip[1], tip[2])]
+    placed = [to_map @ _rigid(pose["position"], pose["orientation"]) for pose in poses]
+    return [*(one.translation for one in placed), placed[-1].apply((0.0, 0.0, robot.file.gripper.finger_offset_m))]
+
+
+def _rigid(p: Message, q: Message) -> Rigid:
+    return Rigid((p["x"], p["y"], p["z"]), (q["x"], q["y"], q["z"], q["w"]))

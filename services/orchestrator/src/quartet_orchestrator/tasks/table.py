@@ -1,16 +1,16 @@
 """A table at which a RoCo team works: what each robot observes there, and what a joint plan may be."""
 
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Any
 
 from pydantic import ValidationError
 
+from quartet_agent_runtime import ToolOutcome
 from quartet_contracts.tools.moveit import GraspState
 from quartet_contracts.tools.perception import Detection, DetectResult, clearly_held
-from quartet_orchestrator.observation.client import ToolReader
 from quartet_orchestrator.tasks.briefs import RobotBrief
 from quartet_orchestrator.tasks.errands import Errand, TeamState
 from quartet_teams import Complaint, check_in_order
@@ -18,22 +18,23 @@ from quartet_teams.roco import Action, Form, JointPlan, Verb
 
 DETECT, GRIPPER, IK = "perception__detect_objects", "moveit__get_grasp_state", "moveit__compute_ik"
 MOST_STEPS = 20
-"""Joint plans of one task, those that no team found included."""
+"""Joint plans of one task."""
 HANDS_APART_M = 0.22
 """Distance between the goals of two hands [m]; nearer ones would touch."""
 DOWN = [1.0, 0.0, 0.0, 0.0]
 """Orientation of a flange whose fingers point down."""
-ACTION = re.compile(r"(PICK|PLACE) ([^,()]+)(?:, ([^,()]+))?")
 RULES = """{sentence}
 {deliveries}
 Put a thing down at another place in between where no robot reaches both the thing and its target: robots hand over so.
 Two robots must not pick the same thing, put things down at the same place, or work less than {apart:g} m from each
 other. A place with a thing on it has no room for another one. In each step at least one robot acts; the others WAIT."""
+Ask = Callable[[str, dict[str, Any]], Awaitable[ToolOutcome]]
+"""Calls a tool of a robot that only reads."""
 
 
 @dataclass
 class TableState(TeamState):
-    """Deliveries of a RoCo team, each in single actions of any robots."""
+    """Deliveries of a RoCo team, each in single actions of any robots: `PICK thing`, `PLACE thing target`."""
 
     @property
     def open(self) -> list[Errand]:
@@ -42,25 +43,18 @@ class TableState(TeamState):
 
     def by_action(self, action: str) -> Errand:
         """Return the delivery that an action is a part of."""
-        return self.errands[read_action(action)[1]]
+        _, _, said = action.partition(" ")
+        return self.errands[max((thing for thing in self.errands if f"{said} ".startswith(f"{thing} ")), key=len)]
+
+    def target(self, action: str) -> str:
+        """Return where an action puts its thing down, '' for a PICK."""
+        return action.partition(f" {self.by_action(action).thing}")[2].strip()
 
     def count(self, action: str, code: str) -> None:
         """Take note of how an action has ended."""
-        _, thing, target = read_action(action)
+        errand = self.by_action(action)
         if code == "NONE":
-            (self.done.add if target == self.errands[thing].target else self.done.discard)(thing)
-
-
-def write_action(action: Action) -> str:
-    """Return an action as it is in the journal."""
-    return f"{action.verb} {action.object}{f', {action.target}' if action.target else ''}"
-
-
-def read_action(text: str) -> tuple[str, str, str]:
-    """Return verb, thing and target, '' without one, of an action in the journal. Raises ValueError."""
-    if (found := ACTION.fullmatch(text)) is None:
-        raise ValueError(f"{text!r} is no action of a team at a table; valid: 'PICK thing', 'PLACE thing, target'")
-    return found[1], found[2], found[3] or ""
+            (self.done.add if self.target(action) == errand.target else self.done.discard)(errand.thing)
 
 
 @dataclass(frozen=True)
@@ -74,33 +68,31 @@ class View:
     """Why the arm does not get above something that is near enough."""
 
 
-async def observe(reader: ToolReader, brief: RobotBrief, expected: str) -> View:
+async def observe(ask: Ask, brief: RobotBrief, expected: str) -> View:
     """Return what a robot observes with its own cameras and gripper; servers that do not answer show nothing.
 
     `expected`: what it held last, which counts where the gripper holds something that no camera recognises.
     """
     try:
-        found = DetectResult.model_validate((await reader.call(DETECT, {"camera": "both"})).content).detections
+        found = DetectResult.model_validate((await ask(DETECT, {"camera": "both"})).content).detections
     except ValidationError:
         found = []
-    grasp = (await reader.call(GRIPPER, {})).content
-    in_hand = clearly_held(found)
-    held = "" if in_hand is None else brief.names.known(in_hand.label) or ""
+    in_hand, robot, names = clearly_held(found), brief.setup.robot, brief.names
+    held = (in_hand and names.known(in_hand.label)) or expected
     seen: dict[str, Detection] = {}
     for one in sorted(found, key=lambda one: -one.score):
-        name = brief.names.known(one.label) or brief.names.place(one.label)
-        if name and not one.in_gripper and one.position_map is not None and one.position_base is not None:
+        name = names.known(one.label) or names.place(one.label)
+        if name and not one.in_gripper and one.position_map and one.position_base:
             seen.setdefault(name, one)
-    blocked: dict[str, str] = {}
-    arm, lift_m = brief.setup.robot, brief.setup.robot.manipulation.pre_grasp_height_m
+    unreachable: dict[str, str] = {}
     for name, one in seen.items():
-        if _away(one) <= arm.arm.reach_top_down_m and one.position_base is not None:
+        if one.position_base and _away(one) <= robot.arm.reach_top_down_m:
             x, y, z = one.position_base
-            above = [x, y, z + lift_m + arm.gripper.finger_offset_m]
-            answer = await reader.call(IK, {"position": above, "orientation": DOWN, "attempts": 3, "timeout": 2.0})
-            blocked |= {} if answer.ok else {name: str(answer.content.get("message", answer.error_code))[:300]}
-    holds = grasp.get("state") == GraspState.HOLDING
-    return View(seen, (held or expected) if holds else "", blocked)
+            above = [x, y, z + robot.manipulation.pre_grasp_height_m + robot.gripper.finger_offset_m]
+            answer = await ask(IK, {"position": above, "orientation": DOWN, "attempts": 3, "timeout": 2.0})
+            unreachable |= {} if answer.ok else {name: str(answer.content.get("message", answer.error_code))[:300]}
+    holds = (await ask(GRIPPER, {})).content.get("state") == GraspState.HOLDING
+    return View(seen, held if holds else "", unreachable)
 
 
 class TableScene:
@@ -147,39 +139,26 @@ class TableScene:
         view = self._views[robot]
         lines = [f"You hold the {view.held}." if view.held else "Your gripper is empty.", "You see:"]
         for name, one in view.seen.items():
-            place = self._place_under(view, name)
-            assert one.position_map is not None
-            x, y, _ = one.position_map
-            where = f"{name}{f' on the {place}' if place else ''} at ({x:.2f}, {y:.2f})"
-            lines.append(f"- {where}: {self._problem(robot, name)[1] or 'you reach it'}")
+            place, (x, y, _) = self._place_under(view, name), one.position_map or (math.nan,) * 3
+            problem = self._problem(robot, name)[1] or "you reach it"
+            lines.append(f"- {name}{f' on the {place}' if place else ''} at ({x:.2f}, {y:.2f}): {problem}")
         return "\n".join(lines)
 
     def held(self, robot: str) -> Sequence[str]:
         """Return what a robot's gripper holds."""
-        held = self._views[robot].held
-        return [held] if held else []
-
-    def can_act(self) -> bool:
-        """Return whether any robot reaches something of the task, or holds it and reaches a place."""
-        open_things = {one.thing for one in self._state.open}
-        return any(
-            not self._problem(robot, name)[1]
-            for robot in self.robots
-            for name in (self._sizes if self.held(robot) else open_things)
-        )
+        return [held] if (held := self._views[robot].held) else []
 
     def check(self, plan: JointPlan) -> Sequence[Complaint]:
         """Return what the rules, the reach of the arms and their goals have against a plan."""
         acting = {robot: one for robot, one in plan.items() if one.verb != "WAIT"}
-        goals = {robot: one.target or one.object for robot, one in acting.items()}
-        problems = [self._problem(robot, goal) for robot, goal in goals.items()]
+        problems = [self._problem(robot, one.target or one.object) for robot, one in acting.items()]
         return check_in_order(
             plan,
             {
                 "constraints": lambda _: self._conflicts(acting),
                 "reach": lambda _: [text for stage, text in problems if stage == "reach"],
                 "ik": lambda _: [text for stage, text in problems if stage == "ik"],
-                "collision": lambda _: self._near(goals),
+                "collision": lambda _: self._near(acting),
             },
         )
 
@@ -195,9 +174,10 @@ class TableScene:
             if action.verb == "PICK" and action.object in self._state.done:
                 yield f"The {action.object} is where it belongs; {robot} leaves it there."
 
-    def _near(self, goals: Mapping[str, str]) -> Iterable[str]:
-        for (one, first), (other, second) in combinations(goals.items(), 2):
-            at, there = (self._views[robot].seen[goal].position_map for robot, goal in ((one, first), (other, second)))
+    def _near(self, acting: Mapping[str, Action]) -> Iterable[str]:
+        goals = [(robot, one.target or one.object) for robot, one in acting.items()]
+        for (one, first), (other, second) in combinations(goals, 2):
+            at, there = self._views[one].seen[first].position_map, self._views[other].seen[second].position_map
             if at and there and (apart := math.dist(at[:2], there[:2])) < HANDS_APART_M:
                 yield (
                     f"{one} at the {first} and {other} at the {second} would be {apart:.2f} m apart; the hands need "
@@ -215,16 +195,16 @@ class TableScene:
 
     def _place_under(self, view: View, name: str) -> str:
         """Return the smallest place on which a thing is seen, '' without one."""
-        at = view.seen[name].position_map
-        under: dict[str, float] = {}
+        at, under = view.seen[name].position_map, dict[str, float]()
+        if at is None or name in self._sizes:
+            return ""
         for place, size in self._sizes.items():
             middle = view.seen[place].position_map if place in view.seen else None
-            if size and at and middle and place != name and name not in self._sizes:
-                inside = all(abs(a - b) <= side / 2 for a, b, side in zip(at[:2], middle[:2], size[:2], strict=True))
-                under |= {place: size[0] * size[1]} if inside else {}
+            if size and middle and abs(at[0] - middle[0]) <= size[0] / 2 and abs(at[1] - middle[1]) <= size[1] / 2:
+                under[place] = size[0] * size[1]
         return min(under, key=lambda place: under[place], default="")
 
 
 def _away(one: Detection) -> float:
     """Return the distance of something seen from a robot's foot, on the floor plane [m]."""
-    return math.inf if one.position_base is None else math.hypot(*one.position_base[:2])
+    return math.hypot(*one.position_base[:2]) if one.position_base else math.inf
