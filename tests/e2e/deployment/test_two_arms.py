@@ -46,7 +46,7 @@ def test_each_arm_does_a_task_of_its_own(stack: Stack, truth: Truth) -> None:
     end = done(stack, "ur5", Skill.PLACE, place)
     assert end.state is State.SUCCEEDED, end.report
     after = truth(stack)
-    assert after["objects"]["red block"]["position"][:2] == pytest.approx([0.3, -0.12], abs=0.06)
+    assert after["objects"]["red block"]["position"][:2] == pytest.approx([0.3, -0.16], abs=0.06)
     end = done(stack, "ur5", Skill.PICK, PickArguments(object_name="blue block"))
     assert end.state is State.FAILED, "the other arm holds it"
     assert after["contacts"] == []

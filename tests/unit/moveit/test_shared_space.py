@@ -41,6 +41,15 @@ def test_a_plan_is_outdated_when_the_other_arm_has_stopped_in_its_way():
     assert space.begin(motion("panda", 0.6, 0.4), space.now), "planned since, around where the other one is"
 
 
+def test_only_where_the_other_arm_is_now_counts():
+    space = SharedSpace()
+    since = space.now
+    for there in (motion("ur5", 0.0, 0.4), motion("ur5", 0.4, 0.0)):
+        space.begin(there, space.now)
+        space.end(there, completed=True)
+    assert space.begin(motion("panda", 0.6, 0.4), since)
+
+
 def test_an_arm_that_was_stopped_may_be_anywhere_on_its_way():
     space = SharedSpace()
     since = space.now

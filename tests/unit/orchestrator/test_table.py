@@ -20,8 +20,8 @@ FEET = {"ur5": (0.0, 1.0), "panda": (1.2, -1.0)}
 """x of each foot on the map [m], and the direction that it faces along x."""
 PLACES = {
     "yellow square": (0.4, 0.2),
-    "cyan square": (0.6, -0.12),
-    "magenta square": (0.6, 0.12),
+    "cyan square": (0.6, -0.16),
+    "magenta square": (0.6, 0.16),
     "green square": (0.8, -0.2),
 }
 

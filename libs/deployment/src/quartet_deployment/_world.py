@@ -149,7 +149,9 @@ def _with_table(options: StackOptions) -> StackOptions:
     if options.scenario is None and not kinds[1:]:
         return options
     if options.homes > 1:
-        raise OptionError(f"with a scenario there is one table, not {options.homes}: their things have other colours")
+        raise OptionError(
+            f"with a scenario or two arms there is one table, not {options.homes}: their things have other colours"
+        )
     name = re.sub(r"[^a-z0-9-]", "-", (options.scenario or f"{len(kinds)}-arms").lower())
     folder = state_folder() / "worlds" / f"{TABLETOP}-{name}-{options.seed}"
     chosen = () if options.scenario is None else ("--scenario", options.scenario)

@@ -62,9 +62,9 @@ class SharedSpace:
 
         Raises ToolError PLAN_OUTDATED if another arm has come to rest in its way since it was planned.
         """
-        for one in self.motions:
-            other = one.robot != motion.robot and one.place == motion.place and one.ended > since
-            if other and _meet(motion.boxes, one.boxes if one.ended == math.inf else one.rest):
+        newest = {one.robot: one for one in self.motions if one.place == motion.place and one.robot != motion.robot}
+        for one in newest.values():
+            if one.ended > since and _meet(motion.boxes, one.boxes if one.ended == math.inf else one.rest):
                 if one.ended == math.inf:
                     return False
                 raise _outdated(f"{one.robot} has moved near the path since it was planned")

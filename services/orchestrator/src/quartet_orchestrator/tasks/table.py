@@ -19,8 +19,8 @@ from quartet_teams.roco import Action, Form, JointPlan, Verb
 DETECT, GRIPPER, IK = "perception__detect_objects", "moveit__get_grasp_state", "moveit__compute_ik"
 MOST_STEPS = 20
 """Joint plans of one task."""
-HANDS_APART_M = 0.22
-"""Distance between the goals of two hands [m]; nearer ones would touch."""
+HANDS_APART_M = 0.29
+"""Distance between the goals of two hands [m]; nearer ones would wait for each other at their servers."""
 DOWN = [1.0, 0.0, 0.0, 0.0]
 """Orientation of a flange whose fingers point down."""
 RULES = """{sentence}

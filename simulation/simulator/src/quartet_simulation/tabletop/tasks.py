@@ -382,7 +382,7 @@ def _say_stack(variation: int) -> str:
 
 SWAP = "put the red block on the green square and the blue block on the yellow square"
 SQUARE = 0.16
-SQUARES = {"yellow": (0.12, 0.2), "magenta": (0.30, 0.12), "cyan": (0.30, -0.12), "green": (0.48, -0.2)}
+SQUARES = {"yellow": (0.12, 0.2), "magenta": (0.30, 0.16), "cyan": (0.30, -0.16), "green": (0.48, -0.2)}
 """Yellow is within reach of the first arm only, green of the second, those between of both."""
 BLOCKS = {"red": (0.12, -0.2), "blue": (0.48, 0.2)}
 
