@@ -1,5 +1,6 @@
 """A UR5 and a Panda at one table in a whole deployment."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from quartet_contracts import TERMINAL, PickArguments, PlaceArguments, Skill, SkillArguments, State, TaskStatus
+from quartet_contracts.journal import TeamStep, TeamTurn
 from quartet_deployment import Stack
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
@@ -70,3 +72,13 @@ def test_a_roco_team_swaps_two_blocks_that_no_arm_can_bring_alone(
     assert done.returncode == 0, done.stdout + done.stderr
     assert after["task"]["succeeded"], done.stdout
     assert after["contacts"] == []
+    named = re.match(r"Task (\S+) on team", done.stdout)
+    assert named
+    with stack.api() as api:
+        events = [one.event for one in api.events(named[1])]
+        steps = [event for event in events if isinstance(event, TeamStep)]
+        parts = [api.task(task_id) for step in steps for task_id in step.tasks.values()]
+    assert {event.participant for event in events if isinstance(event, TeamTurn)} == {"planner", "ur5", "panda"}
+    assert steps[0].plan == {"panda": "PICK blue block", "ur5": "PICK red block"}
+    carried = {one.task.robot: one.task.step.skill for one in parts if one.task.step}
+    assert carried.keys() == {"ur5", "panda"}
