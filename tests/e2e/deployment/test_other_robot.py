@@ -30,7 +30,7 @@ def test_a_robot_by_file_moves_the_can(
     run: Callable[..., Any],
 ) -> None:
     have_model(robot)
-    stack = make_own_stack(world="home", robot=robot, seed=0)
+    stack = make_own_stack(world="home", kinds=(robot,), seed=0)
     before = truth(stack)
     assert len(before["robot"]["arm"]) == JOINTS[robot]
     assert before["objects"]["red coke can"]["on"] == "kitchen counter"

@@ -29,6 +29,11 @@ def sim(tabletop_process: Any) -> Any:
 
 
 @pytest.fixture(scope="session")
+def tabletop_folder() -> Path:
+    return TABLETOP
+
+
+@pytest.fixture(scope="session")
 def robot_file() -> RobotFile:
     return with_heartbeat_timeout(load_robot(TABLETOP / "robot.yaml"), 20.0)
 

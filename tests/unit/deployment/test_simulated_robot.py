@@ -25,7 +25,7 @@ def arguments_of_the_simulation(made: Stack) -> list[str]:
 
 
 def test_a_robot_works_in_a_world_with_its_own_file_and_the_world_s_site(tmp_path: Path) -> None:
-    made = stack(tmp_path, robot="rover")
+    made = stack(tmp_path, kinds=("rover",))
     assert made.robot == "rover"
     folder = made.site_dir
     assert (folder / "robot.yaml").read_text() == (ROVER / "robot.yaml").read_text()
@@ -41,11 +41,11 @@ def test_a_folder_of_one_s_own_may_bring_its_policy_and_takes_nothing_of_an_earl
     own = tmp_path / "mine"
     shutil.copytree(ROVER, own)
     (own / "policy.yaml").write_text("payload_kg: 1.0\n")
-    made = stack(tmp_path, robot=str(own), world="studio", robots=2)
+    made = stack(tmp_path, kinds=(str(own),), world="studio", robots=2)
     assert made.robots == ["rover1", "rover2"]
     assert (made.site_dir / "policy.yaml").read_text() == "payload_kg: 1.0\n"
     assert "--robot-file" in arguments_of_the_simulation(made)
-    again = stack(tmp_path, robot="rover", world="studio")
+    again = stack(tmp_path, kinds=("rover",), world="studio")
     studio = ROOT / "deploy" / "sites" / "studio"
     assert (again.site_dir / "policy.yaml").read_text() == (studio / "policy.yaml").read_text()
 
@@ -59,11 +59,13 @@ def test_the_robot_of_the_home_is_built_without_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"robot": "pumba"}, r"no simulated robot 'pumba'; valid: (.*, )?rover(, .*)?, a folder with robot\.yaml"),
-        ({"robot": "./nowhere"}, r"no simulated robot '\./nowhere'"),
-        ({"robot": "rover", "world": "tabletop"}, "the world 'tabletop' has a robot of its own; leave --robot out"),
-        ({"robot": str(HOME)}, r"home/robot\.yaml has no field 'simulation'"),
-        ({"robot": "rover", "site_dir": HOME, "guard_url": "http://127.0.0.1:9"}, "--robot-dir there is a real one"),
+        ({"kinds": ("pumba",)}, r"no simulated robot 'pumba'; valid: (.*, )?rover(, .*)?, a folder with robot\.yaml"),
+        ({"kinds": ("./nowhere",)}, r"no simulated robot '\./nowhere'"),
+        ({"kinds": ("rover",), "world": "tabletop"}, "'rover' is no arm of the world tabletop; valid: panda, ur5"),
+        ({"kinds": ("rover", "lifter")}, r"robots of several kinds \(rover, lifter\) do not fit the world 'home'"),
+        ({"kinds": ("ur5",)}, "'ur5' stands at a table; use it with --world tabletop"),
+        ({"kinds": (str(HOME),)}, r"home/robot\.yaml has no field 'simulation'"),
+        ({"kinds": ("rover",), "site_dir": HOME, "guard_url": "http://127.0.0.1:9"}, "--robot-dir there is a real one"),
     ],
 )
 def test_what_cannot_be_simulated_is_told(tmp_path: Path, options: dict[str, Any], words: str) -> None:

@@ -40,12 +40,41 @@ def test_without_one_the_sites_own_files_count(table):
 
 
 @pytest.mark.parametrize(
+    ("kinds", "names", "joints"),
+    [
+        (("ur5", "panda"), ["ur5", "panda"], [6, 7]),
+        (("ur5", "ur5"), ["ur5_1", "ur5_2"], [6, 6]),
+        (("ur5",), ["ur5"], [6]),
+    ],
+)
+def test_each_arm_has_its_own_file_and_waits_aside(table, kinds, names, joints):
+    options = changed(table, kinds=kinds)
+    at = choose_addresses(options)
+    argv = next(
+        one.argv for one in specs(options, at, SecretsFolder(options.state_dir / "secrets")) if one.name == "simulation"
+    )
+    assert argv[argv.index("--arms") + 1] == ",".join(kinds)
+    assert argv[argv.index("--robots") + 1] == str(len(kinds))
+    files = [load_robot(robot.robot_file) for robot in at.robots]
+    assert [file.name for file in files] == names
+    assert [len(file.arm.joints) for file in files] == joints
+    assert {file.arm.transit_state for file in files} == {"aside"}
+
+
+@pytest.mark.parametrize(
     ("fields", "words"),
     [
         ({"scenario": "juggle"}, "there is no task 'juggle'; valid: basketball-in-hoop"),
         ({"scenario": "put-block", "world": "home"}, "a scenario ('put-block') is a task of the world tabletop"),
         ({"scenario": "put-block", "homes": 2}, "there is one table, not 2"),
-        ({"robots": 2}, "2 robots do not fit the world tabletop, which has one arm"),
+        (
+            {"robots": 3},
+            "3 robots do not fit the world tabletop; valid: up to 2 arms, with --robot for each (panda, ur5)",
+        ),
+        ({"kinds": ("ur5", "panda", "ur5")}, "3 arms (ur5, panda, ur5) do not fit the world tabletop"),
+        ({"kinds": ("ur5", "panda"), "robots": 3}, "2 arms (ur5, panda) do not fit"),
+        ({"kinds": ("ur5", "humanoid")}, "'humanoid' is no arm of the world tabletop; valid: panda, ur5"),
+        ({"kinds": ("ur5", "panda"), "scenario": "put-block"}, "no task 'put-block' for 2 arms; valid: swap-blocks"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_starts(table, fields, words):

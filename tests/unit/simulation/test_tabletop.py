@@ -17,7 +17,7 @@ from quartet_simulation.tabletop import (
     UnknownTaskError,
     UnreachableError,
 )
-from quartet_simulation.tabletop.body import PandaBody
+from quartet_simulation.tabletop.body import TableBody
 from quartet_simulation.tabletop.kinematics import top_down
 from quartet_simulation.tabletop.placing import Places
 
@@ -64,7 +64,7 @@ def test_an_arm_with_another_foot_reaches_what_is_drawn_for_it():
         world.execute_trajectory((x, y, z + 0.1), 0.3)
         assert math.dist(world.hand, (x, y, z + 0.1)) < 0.002
         assert 0.36 <= math.dist((x, y), foot[:2]) <= 0.64
-    body = PandaBody(world)
+    body = TableBody(world)
     in_base = body.arm.forward(body.arm_positions())[:3, 3] + (*foot[:2], 0.0)
     assert in_base == pytest.approx(world.data.body(panda.TOOL).xpos, abs=1e-4)
 

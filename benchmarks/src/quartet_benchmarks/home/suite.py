@@ -93,7 +93,7 @@ def play_tier(parameters: BenchParameters, tier: Tier) -> BenchResult:
                 state_dir=folder,
                 fresh=True,
                 world=home,
-                robot=parameters.robot,
+                kinds=(parameters.robot,) if parameters.robot else (),
                 sensors=sensors,
                 start_timeout_s=START_TIMEOUT_S,
             )

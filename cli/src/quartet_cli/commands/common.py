@@ -50,6 +50,14 @@ SimulatedRobot = Annotated[
         help="Robot of the simulation: a name in deploy/robots, or a folder with robot.yaml; default: the world's own.",
     ),
 ]
+SimulatedRobots = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--robot",
+        help="Robot of the simulation: a name in deploy/robots, or a folder with robot.yaml; in the world tabletop ur5 "
+        "or panda, once for each arm; default: the world's own.",
+    ),
+]
 Sensors = Annotated[
     SensorLevel,
     typer.Option("--sensors", help="How far the simulation's sensors are from perfect (docs/perception.md)."),

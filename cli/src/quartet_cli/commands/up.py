@@ -18,6 +18,7 @@ from quartet_cli.commands.common import (
     Json,
     Sensors,
     SimulatedRobot,
+    SimulatedRobots,
     Verbose,
     World,
     make_renderer,
@@ -43,7 +44,7 @@ StartTimeoutS = Annotated[
 ]
 
 TABLETOP = "tabletop"
-"""The world whose robot only a team with programs can use: its arm has no base that drives."""
+"""The world whose robots only a team can use by a sentence: its arms have no base that drives."""
 SENTENCE = "pick up the red coke can in the kitchen and place it on the wooden coffee table in the living room"
 EXAMPLES = {
     "home": "pick up the red coke can in the kitchen and put it on the wooden coffee table",
@@ -60,13 +61,13 @@ def register(app: typer.Typer) -> None:
 
 def up(
     world: World = "home",
-    robot: SimulatedRobot = None,
+    robot: SimulatedRobots = None,
     scenario: Annotated[
         str | None,
         typer.Option(
             "--scenario",
             help="What lies on the table of the world tabletop: TASK or TASK:VARIATION, such as stack-blocks:0 "
-            "(docs/malmm.md has the tasks).",
+            "(docs/malmm.md has the tasks of one arm, docs/roco.md those of two).",
         ),
     ] = None,
     seed: Seed = 0,
@@ -117,7 +118,7 @@ def up(
         state_dir=state_folder() / "up",
         fresh=fresh,
         world=world,
-        robot=robot,
+        kinds=tuple(robot or ()),
         scenario=scenario,
         seed=seed,
         realtime=realtime,
@@ -160,7 +161,8 @@ def up(
 def _example(stack: Stack, world: str, robot_dir: Path | None) -> str:
     """Return what may be asked of a robot of a world, as words of the command line."""
     sentence = "..." if robot_dir is not None else stack.options.example or EXAMPLES.get(world, "...")
-    return f'{"--team malmm " if world == TABLETOP and robot_dir is None else ""}"{sentence}"'
+    team = "" if world != TABLETOP or robot_dir is not None else "--team roco " if stack.robots[1:] else "--team malmm "
+    return f'{team}"{sentence}"'
 
 
 def demo(
@@ -183,7 +185,7 @@ def demo(
         state_dir=folder,
         fresh=True,
         world=world,
-        robot=robot,
+        kinds=(robot,) if robot else (),
         seed=seed,
         sensors=sensors,
         architecture=architecture,

@@ -23,14 +23,15 @@ class StackOptions:
     """Forget what an earlier stack left in state_dir."""
     world: str = "home"
     """Name of a folder of deploy/sites, path of a folder with world.yaml, or generated:SEED."""
-    robot: str | None = None
-    """Name of a folder of deploy/robots, or path of a folder with robot.yaml; None: the robot of the world."""
+    kinds: tuple[str, ...] = ()
+    """Kind of each robot of a home: ur5 or panda at the table; elsewhere one for all robots, the name of a folder of
+    deploy/robots or the path of a folder with robot.yaml. (): the robot of the world."""
     scenario: str | None = None
     """What the world tabletop lays out: TASK or TASK:VARIATION; None: what deploy/sites/tabletop names."""
     seed: int = 0
     """Seed of the first home; the next ones count on from there."""
     robots: int = 1
-    """Robots in each home."""
+    """Robots in each home; with several kinds, their number."""
     homes: int = 1
     """Simulated homes side by side, each a process of its own."""
     replicas: int = 0

@@ -6,9 +6,11 @@ from pathlib import Path
 
 from quartet_deployment._options import StackOptions
 from quartet_deployment._ports import HOST
+from quartet_deployment._world import robot_files
 from quartet_deployment.errors import OptionError
 from quartet_site import load_robot
 
+ASIDE = "aside"
 MOST = 20
 """Largest number of simulated robots on one machine."""
 
@@ -22,7 +24,10 @@ class RobotAt:
     """Number of its simulated home, from 0."""
     place: int
     """Number of the robot in its home, from 0."""
+    source: Path
+    """The robot file of its kind."""
     robot_file: Path
+    """The same, with its own name where there are several."""
     bridge: str
     """Address of its rosbridge."""
     guard: str
@@ -66,29 +71,34 @@ def _tail(home: int, place: int) -> str:
 
 
 def robots_at(options: StackOptions, folder: Path, ports: dict[str, int]) -> tuple[RobotAt, ...]:
-    """Return the robot of `folder`, or several with its name and a number.
+    """Return the robot of `folder`, or several: those with the same name in their files get numbers.
 
     Raises SiteFileError for a robot file that cannot be used, OptionError for an impossible number of robots.
     """
-    file = folder / "robot.yaml"
-    robot = load_robot(file)
     if options.guard_url is not None:
+        file = folder / "robot.yaml"
+        robot = load_robot(file)
         if options.robots * options.homes != 1:
             raise OptionError("several robots are for the simulation; with --robot-dir there is one")
-        return (RobotAt(robot.name, 0, 0, file, robot.bridge.url, options.guard_url),)
+        return (RobotAt(robot.name, 0, 0, file, file, robot.bridge.url, options.guard_url),)
     count = options.robots * options.homes
     if options.robots < 1 or options.homes < 1 or count > MOST:
         raise OptionError(
             f"robots x homes = {options.robots} x {options.homes} cannot be had; valid: 1 to {MOST} in all"
         )
+    files = robot_files(options)
+    kinds = {file: load_robot(file).name for file in files}
+    names = [kinds[file] for file in files] * options.homes
     found: list[RobotAt] = []
-    for number in range(count):
+    for number, kind in enumerate(names):
         home, place = divmod(number, options.robots)
-        name = robot.name if count == 1 else f"{robot.name}{number + 1}"
+        # "ur5" and a number would be another number.
+        numbered = f"{kind}{'_' * kind[-1].isdigit()}{names[: number + 1].count(kind)}"
+        name, file = numbered if names.count(kind) > 1 else kind, files[place]
         bridge = f"ws://{HOST}:{ports[f'simulation{_tail(home, place)}']}"
         guard = f"http://{HOST}:{ports[f'guard{_tail(home, place)}']}"
         own = file if count == 1 else options.state_dir / "robots" / f"{name}.yaml"
-        found.append(RobotAt(name, home, place, own, bridge, guard))
+        found.append(RobotAt(name, home, place, file, own, bridge, guard))
     return tuple(found)
 
 
@@ -102,8 +112,10 @@ def _home(robot: RobotAt) -> Path:
 
 
 def write_robot_files(robots: tuple[RobotAt, ...], folder: Path) -> None:
-    """Write a robot.yaml for each of several robots, and link the files of further homes."""
-    text = (folder / "robot.yaml").read_text(encoding="utf-8")
+    """Write a robot.yaml for each of several robots, and link the files of further homes.
+
+    A robot with a state `aside` waits in it, so that the others of its place have room.
+    """
     for robot in robots:
         if robot.home:
             _home(robot).parent.mkdir(parents=True, exist_ok=True)
@@ -111,4 +123,8 @@ def write_robot_files(robots: tuple[RobotAt, ...], folder: Path) -> None:
             _home(robot).symlink_to(folder.resolve())
         if robot.robot_file.parent != folder:
             robot.robot_file.parent.mkdir(parents=True, exist_ok=True)
-            robot.robot_file.write_text(re.sub(r"(?m)^name:.*$", f"name: {robot.name}", text, count=1), "utf-8")
+            text = robot.source.read_text(encoding="utf-8")
+            text = re.sub(r"(?m)^name:.*$", f"name: {robot.name}", text, count=1)
+            if ASIDE in load_robot(robot.source).arm.named_states:
+                text = re.sub(r"(?m)^  transit_state:.*$", f"  transit_state: {ASIDE}", text, count=1)
+            robot.robot_file.write_text(text, "utf-8")

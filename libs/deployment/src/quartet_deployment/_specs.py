@@ -33,7 +33,7 @@ from quartet_deployment._robots import (
 )
 from quartet_deployment._secrets.folder import ADMIN_FILE, SecretsFolder
 from quartet_deployment._secrets.layout import SERVERS, USERS_FILE
-from quartet_deployment._world import simulated_robot, site_folder
+from quartet_deployment._world import TABLETOP, simulated_robot, site_folder
 from quartet_deployment.errors import OptionError
 from quartet_site import load_robot, load_site
 
@@ -302,6 +302,8 @@ def _simulation(options: StackOptions, at: Addresses, secrets: SecretsFolder, ho
         *("--guard-file", str(options.state_dir / ("guard.json" if home == 0 else f"guard-{home + 1}.json"))),
         *("--ready-file", str(ready)),
     ]
+    if options.world == TABLETOP and options.kinds:
+        argv += ["--arms", ",".join(options.kinds)]
     robot_file = simulated_robot(options)
     if load_robot(robot_file).simulation is not None:
         argv += ["--robot-file", str(robot_file)]

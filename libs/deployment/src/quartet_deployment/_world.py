@@ -21,7 +21,12 @@ GENERATED = re.compile(r"generated:(\d{1,9})")
 ROBOT_FILE, POLICY_FILE = "robot.yaml", "policy.yaml"
 ROBOT_FILES = (ROBOT_FILE, POLICY_FILE)
 TABLETOP = "tabletop"
-"""The world with an arm at a table; what lies there is a task, its scenario."""
+"""The world with arms at a table; what lies there is a task, its scenario."""
+ARM_FILES = {"panda": ROBOT_FILE, "ur5": "ur5.yaml"}
+"""Robot files of the kinds of arms, in the folder of that world."""
+MOST_ARMS = 2
+"""At one table."""
+_ARM_KINDS = ", ".join(sorted(ARM_FILES))
 
 
 def site_folder(options: StackOptions) -> Path:
@@ -76,13 +81,18 @@ def with_robot(options: StackOptions) -> StackOptions:
     In it site.yaml is that of the world, robot.yaml that of the robot, and policy.yaml that of the robot where it has
     one, else of the world. Raises OptionError.
     """
-    if options.robot is None:
+    if not options.kinds or (options.world == TABLETOP and options.guard_url is None):
         return options
     if options.guard_url is not None:
         raise OptionError("--robot chooses a robot of the simulation; with --robot-dir there is a real one")
-    chosen, world = robot_folder(options.robot), site_folder(options)
-    if not (world / WORLD_FILE).is_file():
-        raise OptionError(f"the world '{options.world}' has a robot of its own; leave --robot out")
+    if options.kinds[1:]:
+        raise OptionError(
+            f"robots of several kinds ({', '.join(options.kinds)}) do not fit the world '{options.world}', where all "
+            f"are alike; name one, with --robots for their number, or use --world {TABLETOP} with {_ARM_KINDS}"
+        )
+    if options.kinds[0] in ARM_FILES:
+        raise OptionError(f"'{options.kinds[0]}' stands at a table; use it with --world {TABLETOP}")
+    chosen, world = robot_folder(options.kinds[0]), site_folder(options)
     if load_robot(chosen / ROBOT_FILE).simulation is None:
         raise OptionError(
             f"{chosen / ROBOT_FILE} has no field 'simulation', which says how the robot is built; docs/worlds.md tells"
@@ -111,22 +121,43 @@ def robot_folder(robot: str) -> Path:
 
 def simulated_robot(options: StackOptions) -> Path:
     """Return the robot file that says how the simulation builds the robot, where a model that it names is beside it."""
-    folder = site_folder(options) if options.robot is None else robot_folder(options.robot)
-    return folder / ROBOT_FILE
+    if options.world == TABLETOP or not options.kinds:
+        return site_folder(options) / ROBOT_FILE
+    return robot_folder(options.kinds[0]) / ROBOT_FILE
+
+
+def robot_files(options: StackOptions) -> list[Path]:
+    """Return the robot file of each robot of a home, before it has a name of its own."""
+    folder = site_folder(options)
+    if options.world != TABLETOP or not options.kinds:
+        return [folder / ROBOT_FILE] * options.robots
+    return [folder / ARM_FILES[kind] for kind in options.kinds]
 
 
 def _with_table(options: StackOptions) -> StackOptions:
-    """Return the options with the site of what a scenario lays on the table."""
-    if options.robots > 1:
-        raise OptionError(f"{options.robots} robots do not fit the world {TABLETOP}, which has one arm; use 1")
-    if options.scenario is None:
+    """Return the options with the site of what a scenario lays on the table, and a kind for each of several arms."""
+    kinds = options.kinds or (("panda",) * options.robots if options.robots > 1 else ())
+    if unknown := [kind for kind in kinds if kind not in ARM_FILES]:
+        raise OptionError(f"'{unknown[0]}' is no arm of the world {TABLETOP}; valid: {_ARM_KINDS}")
+    if len(kinds) > MOST_ARMS or (options.robots > 1 and options.robots != len(kinds)):
+        told = f"{options.robots} robots" if not options.kinds else f"{len(kinds)} arms ({', '.join(kinds)})"
+        raise OptionError(
+            f"{told} do not fit the world {TABLETOP}; valid: up to {MOST_ARMS} arms, "
+            f"with --robot for each ({_ARM_KINDS}) and without --robots"
+        )
+    options = replace(options, kinds=kinds, robots=len(kinds) or 1)
+    if options.scenario is None and not kinds[1:]:
         return options
     if options.homes > 1:
-        raise OptionError(f"with a scenario there is one table, not {options.homes}: their things have other colours")
-    name = re.sub(r"[^a-z0-9-]", "-", options.scenario.lower())
+        raise OptionError(
+            f"with a scenario or two arms there is one table, not {options.homes}: their things have other colours"
+        )
+    name = re.sub(r"[^a-z0-9-]", "-", (options.scenario or f"{len(kinds)}-arms").lower())
     folder = state_folder() / "worlds" / f"{TABLETOP}-{name}-{options.seed}"
-    example = run_worlds("table", str(folder), "--scenario", options.scenario, "--seed", str(options.seed))
-    for file in ROBOT_FILES:
+    chosen = () if options.scenario is None else ("--scenario", options.scenario)
+    arms = ("--arms", ",".join(kinds)) if kinds else ()
+    example = run_worlds("table", str(folder), *chosen, "--seed", str(options.seed), *arms)
+    for file in (POLICY_FILE, *ARM_FILES.values()):
         shutil.copy(project_root() / "deploy" / "sites" / TABLETOP / file, folder / file)
     return replace(options, site_dir=folder, example=example)
 

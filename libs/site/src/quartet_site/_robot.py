@@ -207,6 +207,10 @@ class Arm(Section):
     """The arm is at rest while the speeds of all of its joints are at most this."""
     speed_scale: Annotated[float, Field(gt=0, le=1)] = 0.5
     motion_timeout_s: Positive = 30.0
+    bounds_m: dict[str, Positive] = {}
+    """Links from the foot to the flange, each with the radius of a bound of the arm: all of it lies within the radius
+    of the boxes between the frame of a link and the next one, the last one's between flange and finger tips. With it,
+    this arm moves together with another one of its place only where the bounds of both motions keep apart."""
 
     @model_validator(mode="after")
     def _states_fit_the_joints(self) -> "Arm":

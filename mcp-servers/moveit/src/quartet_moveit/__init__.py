@@ -6,6 +6,7 @@ from quartet_moveit.fingers import Fingers
 from quartet_moveit.held_object import HeldObject
 from quartet_moveit.operations import Operations
 from quartet_moveit.planner import Planner
+from quartet_moveit.shared_space import SPACE
 from quartet_tool_server import ServerSpec, ToolServer, current_grant
 
 
@@ -21,6 +22,8 @@ def register(server: ToolServer) -> None:
     plans.register(server, operations, planner)
     execute.register(server, operations, held)
     objects.register(server, operations)
+    if server.robot.file.arm.bounds_m:
+        SPACE.arms[server.site.name, server.robot.file.name] = operations.outdate
 
 
 SERVER = ServerSpec(

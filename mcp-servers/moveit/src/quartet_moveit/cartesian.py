@@ -17,7 +17,6 @@ from quartet_moveit.arm import (
     missed_joints,
     moveit_code,
     not_reached,
-    run,
     tool_pose,
     tool_pose_or_none,
     verdict,
@@ -27,6 +26,7 @@ from quartet_moveit.inverse import other_solutions
 from quartet_moveit.plan import move
 from quartet_moveit.planner import Planner
 from quartet_moveit.requests import cartesian_request, flange_at, joint_constraints, move_goal
+from quartet_moveit.shared_space import SPACE, execute
 from quartet_moveit.target import check_group, in_base
 from quartet_robot_link import Message, Robot, number
 from quartet_robot_link.geometry import slerp
@@ -91,7 +91,7 @@ def register(server: ToolServer, planner: Planner) -> None:
             else:
                 goal = await in_base(robot, position, orientation, frame_id)
             length = math.dist(start.position, goal.position)
-            least = min_fraction - ROUNDING
+            least, since = min_fraction - ROUNDING, SPACE.now
             response, fraction, reconfigured = await _way(server, lease, planner, chosen, start, goal, least)
             if reconfigured is not None and not reconfigured["ok"]:
                 return ArmResult(**reconfigured, fraction=fraction, pose=await tool_pose_or_none(robot))
@@ -117,14 +117,7 @@ def register(server: ToolServer, planner: Planner) -> None:
                 )
                 return ArmResult(**report, **failed(MoveitCode.PATH_INCOMPLETE, text))
             planner.hand_is_free = False
-            outcome = await run(
-                server,
-                lease,
-                robot.file.actions.execute_trajectory,
-                "ExecuteTrajectory",
-                {"trajectory": response["solution"]},
-                limit_s=robot.file.arm.motion_timeout_s,
-            )
+            outcome = await execute(server, lease, {"trajectory": response["solution"]}, since)
             fields = verdict(outcome, planned=True)
             reached = await tool_pose_or_none(robot)
             planner.would_drop = reached is not None and reached.position[2] > start.position[2] + UP_M

@@ -3,9 +3,11 @@
 from quartet_contracts.tools.moveit import ExecutionResult, MoveitCode, OperationState
 from quartet_contracts.tools.nav2 import CancelResult
 from quartet_contracts.tools.results import CommonCode
-from quartet_moveit.arm import arm_joints, missed_joints, not_reached, run, tool_pose_or_none, verdict
+from quartet_moveit.arm import arm_joints, missed_joints, not_reached, tool_pose_or_none, verdict
 from quartet_moveit.held_object import HeldObject
 from quartet_moveit.operations import Operation, Operations
+from quartet_moveit.shared_space import SPACE
+from quartet_moveit.shared_space import execute as move_along
 from quartet_robot_link import BridgeUnavailableError, CallTimeoutError, Robot
 from quartet_safety.motion import CanceledError, FencedError, StoppedError
 from quartet_site import RobotFile
@@ -45,14 +47,7 @@ def register(server: ToolServer, operations: Operations, held: HeldObject) -> No
             goal = {"trajectory": operation.trajectory, "controller_names": controllers or []}
             operation.state = OperationState.EXECUTING
             try:
-                outcome = await run(
-                    server,
-                    lease,
-                    robot.file.actions.execute_trajectory,
-                    "ExecuteTrajectory",
-                    goal,
-                    limit_s=robot.file.arm.motion_timeout_s,
-                )
+                outcome = await move_along(server, lease, goal, SPACE.now)
                 fields = verdict(outcome, planned=True)
                 if fields["executed"] and (off := await not_there(robot, operation)):
                     fields |= not_reached(off)

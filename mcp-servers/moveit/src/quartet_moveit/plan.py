@@ -15,15 +15,18 @@ from quartet_moveit.arm import (
     tool_pose_or_none,
     verdict,
 )
-from quartet_moveit.codes import INVALID_MOTION_PLAN
+from quartet_moveit.codes import INVALID_MOTION_PLAN, SUCCESS
 from quartet_moveit.inverse import MAX_LOWER_M, highest
 from quartet_moveit.planner import Planner
 from quartet_moveit.requests import flange_at, joint_constraints, move_goal, pose_constraints
+from quartet_moveit.shared_space import SPACE, execute
 from quartet_moveit.target import Target, check_group, in_base, joints_of
-from quartet_robot_link import Message
+from quartet_robot_link import GoalStatus, Message
 from quartet_safety.motion import MotionLease
-from quartet_tool_server import Finite, InvalidArgumentsError, ToolServer
+from quartet_tool_server import Finite, InvalidArgumentsError, ToolError, ToolServer
 
+REPLANS = 4
+"""A pick or place of the other arm has about as many motions."""
 MAX_PLANNING_S = 15.0
 """Less than the wall time for which a simulated clock may stand still while a goal runs (robot_link, _motion.py)."""
 
@@ -135,19 +138,39 @@ async def _to_pose(
 
 
 async def move(
-    server: ToolServer, lease: MotionLease, group: str, constraints: Message, planner_id: str, planning_s: float
+    server: ToolServer,
+    lease: MotionLease,
+    group: str,
+    constraints: Message,
+    planner_id: str,
+    planning_s: float,
+    replans: int = REPLANS,
 ) -> dict[str, Any]:
-    """Plan and execute through MoveGroup; the fields of the result."""
-    robot = server.robot
+    """Plan and execute through MoveGroup; the fields of the result.
+
+    Beside another arm in two goals, and up to `replans` times anew where the other one has moved into the way.
+    """
+    robot, since = server.robot, SPACE.now
+    shared = SPACE.is_shared(robot.file.name, server.site.name)
+    goal = move_goal(robot, group, constraints, planner_id, planning_s)
+    goal["planning_options"]["plan_only"] = shared
     outcome = await run(
         server,
         lease,
         robot.file.actions.move_group,
         "MoveGroup",
-        move_goal(robot, group, constraints, planner_id, planning_s),
+        goal,
         limit_s=robot.file.arm.motion_timeout_s + planning_s,
     )
-    trajectory = (outcome.values.get("planned_trajectory") or {}).get("joint_trajectory") or {}
+    planned = outcome.values.get("planned_trajectory") or {}
+    trajectory = planned.get("joint_trajectory") or {}
+    if shared and outcome.status is GoalStatus.SUCCEEDED and moveit_code(outcome.values) == SUCCESS:
+        try:
+            return verdict(await execute(server, lease, {"trajectory": planned}, since), planned=True)
+        except ToolError as error:
+            if error.code != MoveitCode.PLAN_OUTDATED or not replans:
+                raise
+        return await move(server, lease, group, constraints, planner_id, planning_s, replans - 1)
     # MoveIt hands over also a trajectory that it found to be in collision, and has not moved.
     usable = moveit_code(outcome.values) != INVALID_MOTION_PLAN
     return verdict(outcome, planned=usable and bool(trajectory.get("points")))

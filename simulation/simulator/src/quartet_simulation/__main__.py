@@ -57,6 +57,7 @@ def _arguments(argv: Sequence[str] | None) -> dict[str, Any]:
     parser.add_argument("--robot-file", type=Path, help="robot.yaml of the robots; default: that of the home")
     parser.add_argument("--host", help="address to listen on")
     parser.add_argument("--robots", type=int, help="how many robots share the world")
+    parser.add_argument("--arms", help="kinds of the arms of the world tabletop, with commas: ur5, panda")
     parser.add_argument("--namespaces", help="names of the robots, with commas: they share one rosbridge")
     parser.add_argument("--port", help="rosbridge port, 0 = a free one; of several robots with commas")
     parser.add_argument("--scoring-port", type=int, help="ground truth port, 0 = a free one")
@@ -91,11 +92,17 @@ def _maker(settings: Settings) -> Callable[[], ArmSimulation]:
     _require_world(settings.world)
     build = SUMMIT if settings.robot_file is None else load_build(settings.robot_file)
     if settings.world == WORLD and build is not SUMMIT:
-        raise SimulationError(f"the world {WORLD} has a robot of its own; leave --robot-file out")
+        raise SimulationError(f"the world {WORLD} has arms of its own; leave --robot-file out")
+    arms = settings.arms or ("panda",) * settings.robots
+    if settings.arms and (settings.world != WORLD or len(arms) != settings.robots):
+        raise SimulationError(
+            f"{len(arms)} arms ({', '.join(arms)}) do not fit {settings.robots} robots in the world "
+            f"{settings.world}; --arms is for the world {WORLD} and names one kind for each of --robots"
+        )
 
     def make() -> ArmSimulation:
         if settings.world == WORLD:
-            return TableSimulation(settings.seed, scenario=settings.scenario, sensors=settings.sensors)
+            return TableSimulation(settings.seed, scenario=settings.scenario, sensors=settings.sensors, arms=arms)
         return Simulation(
             settings.world,
             settings.seed,

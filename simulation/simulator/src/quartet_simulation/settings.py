@@ -35,6 +35,8 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     robots: Annotated[int, Field(ge=1, le=MOST_ROBOTS)] = 1
     """Robots in the same world, each with a rosbridge and a guard of its own."""
+    arms: Annotated[tuple[str, ...], NoDecode] = ()
+    """Kind of each robot of the world tabletop: ur5 or panda; (): Pandas."""
     namespaces: Annotated[tuple[Namespace, ...], NoDecode] = ()
     """One for each robot, such as ada: they share one ROS graph and one rosbridge, in which the names of each are below
     its own, such as /ada/scan. None: each robot has a rosbridge of its own, all with the same names."""
@@ -103,7 +105,7 @@ class Settings(BaseSettings):
     def _several(cls, value: object) -> object:
         return value.split(",") if isinstance(value, str) else (value,) if isinstance(value, int) else value
 
-    @field_validator("namespaces", mode="before")
+    @field_validator("namespaces", "arms", mode="before")
     @classmethod
     def _names(cls, value: object) -> object:
         return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value

@@ -77,7 +77,7 @@ class RobotMonitor:
     async def path(self, robot: str, start: Point, goal: Point) -> tuple[Point, ...]:
         """Return the way that Nav2 would drive between two points of the map; () when it knows none."""
         asked = {"start_x": start[0], "start_y": start[1], "goal_x": goal[0], "goal_y": goal[1]}
-        outcome = await self._reader(robot, PATH).call(PATH, asked)
+        outcome = await self.ask(robot, PATH, asked)
         try:
             poses = PathResult.model_validate(outcome.content).poses if outcome.ok else []
         except ValidationError:
@@ -85,8 +85,12 @@ class RobotMonitor:
             return ()
         return (start, *((pose.x, pose.y) for pose in poses[1:-1]), goal) if len(poses) > 1 else ()
 
+    async def ask(self, robot: str, tool: str, arguments: dict[str, Any]) -> ToolOutcome:
+        """Return the result of a tool `<server>__<tool>` of a robot that only reads."""
+        return await self._reader(robot, tool).call(tool, arguments)
+
     async def _read(self, robot: str, tool: str, fresh_s: float) -> Reading:
-        return await self._once((robot, tool), fresh_s, lambda: self._reader(robot, tool).call(tool, {}))
+        return await self._once((robot, tool), fresh_s, lambda: self.ask(robot, tool, {}))
 
     async def poses(self, watched: str, robots: Iterable[str]) -> dict[str, Reading | None]:
         """Return the newest pose of each of `robots`; None for one that has not answered yet.

@@ -184,12 +184,16 @@ class TeamState:
             self.holding.pop(robot, None)
             if held := ended.holding.get(robot):
                 self.holding[robot] = held
-            if code == "NONE":
-                self.done.add(thing)
-            else:
+            self.count(part.action, code)
+            if code != "NONE":
                 self.codes[thing], self.reasons[thing] = code, ended.reasons.get(robot, "")
         if plan:
             self.past.append(PastStep(before, "; ".join(plan), "\n".join(told)))
+
+    def count(self, action: str, code: str) -> None:
+        """Take note of how an action has ended."""
+        if code == "NONE":
+            self.done.add(self.by_action(action).thing)
 
     @property
     def carrying(self) -> dict[str, Errand]:

@@ -12,6 +12,7 @@ from quartet_orchestrator import metrics
 from quartet_orchestrator.recovery.record import TaskRecord, close_journal, end_unstarted
 from quartet_orchestrator.tasks.interruptions import FORGOTTEN
 from quartet_orchestrator.tasks.run import RunContext, TaskRun
+from quartet_orchestrator.tasks.table_run import TableRun
 from quartet_orchestrator.tasks.team import TeamRun
 from quartet_process import BACKGROUND, correlation_ids, tracing, unless_stopped
 
@@ -124,7 +125,8 @@ class TaskRunner:
             await TaskRecord(bus, status, lease_epoch).end(State.FAILED, TaskReport(success=False, summary=text))
         else:
             if task.robot == TEAM_QUEUE:
-                await TeamRun(self._context, delivery, status, lease_epoch).run(stop)
+                team = TableRun if task.team == "roco" else TeamRun
+                await team(self._context, delivery, status, lease_epoch).run(stop)
             else:
                 await TaskRun(self._context, tasks, delivery, status, lease_epoch).run(stop)
         ended = await bus.statuses.get(task.task_id)

@@ -157,8 +157,8 @@ class TaskService:
 
     def _team_queue(self, submission: TaskSubmission) -> str:
         team = submission.team
-        if team not in TEAMS:
-            detail = f"team: there is no team '{team}'; valid: {', '.join((*TEAMS, *ROUNDS))}"
+        if team not in (*TEAMS, "roco"):
+            detail = f"team: there is no team '{team}'; valid: {', '.join((*TEAMS, 'roco', *ROUNDS))}"
             raise RequestError(422, "Unknown team", detail)
         if submission.robot is not None:
             detail = "robot: a team is all robots of the deployment; name a robot or a team, not both"

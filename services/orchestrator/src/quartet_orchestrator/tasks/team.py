@@ -181,11 +181,8 @@ class TeamRun:
         robots = await self._robots()
         if not robots:
             return False
-        scene = await self._scene(robots)
-        if not any(scene.actions(robot) for robot in robots):
-            return False
         try:
-            return await self._agree(scene)
+            return await self._agree(robots)
         except ParticipantLostError as error:
             await self._note(RobotLeft(robot=error.robot, error_code="PARTICIPANT_SILENT", reason=str(error)))
             return True
@@ -258,15 +255,22 @@ class TeamRun:
                 return RobotLeft(robot=robot, error_code=LEFT[state], reason=why)
             await asyncio.sleep(POLL_S)
 
-    async def _agree(self, scene: HomeScene) -> bool:
+    async def _agree(self, robots: list[str]) -> bool:
         """Let the free robots agree on what they do and note it, unless one drops out meanwhile.
 
         Returns False when all of them are to wait. Raises TeamError, ParticipantLostError.
         """
+        scene = await self._scene(robots)
+        if not any(scene.actions(robot) for robot in robots):
+            return False
         plan = await self._team.decide(
             scene, Prompts(scene, self._state.past, Window()), Discussion(self._answer, self._tell_refusal)
         )
-        if await self._robots() != list(scene.robots):
+        return await self._begin_plan(plan, robots)
+
+    async def _begin_plan(self, plan: dict[str, str], robots: list[str]) -> bool:
+        """Note what the robots have agreed on, and return False when all of them are to wait."""
+        if await self._robots() != robots:
             # One has dropped out while they spoke: the others agree anew.
             return True
         if plan:

@@ -1,25 +1,25 @@
-"""The Panda at its table as the controllers of arm and gripper see it."""
+"""An arm at its table as the controllers of arm and gripper see it."""
 
 from __future__ import annotations
 
 from quartet_simulation.arm.body import TICK, ArmBody
-from quartet_simulation.arm.model import standing
-from quartet_simulation.arm.panda import PANDA, PANDA_HAND
+from quartet_simulation.mobile.arms import ARMS
 from quartet_simulation.tabletop.world import Tabletop
 
 
-class PandaBody(ArmBody):
+class TableBody(ArmBody):
     """Reads the state of an episode and writes set points.
 
     Args:
         table: the episode.
+        number: of the arm, from 0.
     """
 
-    hand = PANDA_HAND
-
-    def __init__(self, table: Tabletop) -> None:
+    def __init__(self, table: Tabletop, number: int = 0) -> None:
         self.table, self.model, self.data = table, table.model, table.data
-        self.arm = PANDA.moved(standing((0.0, 0.0, table.foot[2])))
+        self.placed = table.placed[number]
+        kind = ARMS[self.placed.kind]
+        self.arm, self.hand = kind.at((0.0, 0.0, self.placed.foot[2]), 0.0), kind.hand
         self._external = table.external
         self._ticks = 0
         self.find_parts()
@@ -29,11 +29,16 @@ class PandaBody(ArmBody):
         """World time [s]."""
         return self._ticks * TICK
 
-    def tick(self) -> None:
-        """Advance by one tick with the present set points."""
+    def name(self, part: str) -> str:
+        """Return the name of a part of this arm in the model."""
+        return self.placed.prefix + part
+
+    def tick(self, *others: TableBody) -> None:
+        """Advance by one tick with the present set points, of all arms of the table."""
         self.table.step(TICK)
-        self._ticks += 1
+        for body in (self, *others):
+            body._ticks += 1
 
     def held_object(self) -> str | None:
         """Return the thing that both fingers press, None without one."""
-        return self.table.held
+        return self.table.held_by(self.placed.name)

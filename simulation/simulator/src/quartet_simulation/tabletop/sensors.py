@@ -9,11 +9,11 @@ from quartet_simulation.sensors import frames
 from quartet_simulation.sensors.calibration import CameraMounts, draw_calibration, exact, measured_joints
 from quartet_simulation.sensors.cameras import Cameras
 from quartet_simulation.sensors.levels import find_level
-from quartet_simulation.tabletop.body import PandaBody
+from quartet_simulation.tabletop.body import TableBody
 from quartet_simulation.tabletop.world import Tabletop
 
 
-class _TimedBody(PandaBody):
+class _TimedBody(TableBody):
     """The arm's body by the clock of its episode, so that no two readings of a sensor have the same noise."""
 
     @property

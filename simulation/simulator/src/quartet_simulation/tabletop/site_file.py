@@ -3,8 +3,8 @@
 from typing import Any
 
 from quartet_simulation.tabletop.appearance import TABLE, TABLE_APPEARANCE, appearance_of, is_furniture, kind_of
-from quartet_simulation.tabletop.things import Thing
-from quartet_simulation.tabletop.world import Tabletop
+from quartet_simulation.tabletop.things import TABLE_Z, Thing
+from quartet_simulation.tabletop.world import NEAR_EDGE, Tabletop, half_length
 from quartet_simulation.worlds.site_file import dump_site
 from quartet_site.site import Appearance
 
@@ -16,7 +16,10 @@ def site_text(table: Tabletop) -> str:
 
 def describe_table(table: Tabletop) -> dict[str, Any]:
     """Return the content of site.yaml. Things that differ by a number alone are one entry."""
-    surfaces = [_place(TABLE, TABLE_APPEARANCE)]
+    length = 2 * half_length(len(table.placed))
+    arms = "an arm" if len(table.placed) == 1 else f"{len(table.placed)} arms"
+    near, far = NEAR_EDGE, NEAR_EDGE + length
+    surfaces = [_place(TABLE, TABLE_APPEARANCE.model_copy(update={"size_m": (length, 1.5, TABLE_Z)}))]
     containers: list[dict[str, Any]] = []
     objects: list[dict[str, Any]] = []
     told = {kind_of(thing.name): thing for thing in table.things.values() if thing.told}
@@ -34,13 +37,13 @@ def describe_table(table: Tabletop) -> dict[str, Any]:
             objects.append({"name": name, "appearance": _as_written(appearance), "mass_kg": mass})
     return {
         "name": "tabletop",
-        "description": f"A table with an arm on it, and what the task '{table.task.name}' lays there.",
+        "description": f"A table with {arms} on it, and what the task '{table.task.name}' lays there.",
         "areas": [
             {
                 "name": "table",
                 "aliases": ["workspace", "tabletop"],
                 "entry": {"x": -0.3, "y": 0.0, "yaw": 0.0},
-                "outline": [[-0.5, -0.75], [0.8, -0.75], [0.8, 0.75], [-0.5, 0.75]],
+                "outline": [[near, -0.75], [far, -0.75], [far, 0.75], [near, 0.75]],
                 "landmarks": [TABLE, *(place["name"] for place in (*surfaces[1:], *containers))],
             }
         ],

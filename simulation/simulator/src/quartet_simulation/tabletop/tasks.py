@@ -48,6 +48,8 @@ class TabletopTask:
     instruction: Callable[[int], str]
     lay_out: Callable[[int, Places], Layout]
     succeeded: Callable[[View, int], bool]
+    arms: int = 1
+    """Number of arms at the table."""
 
 
 def _on(point: Point, height: float, above: float = 0.0) -> tuple[float, float, float]:
@@ -376,6 +378,39 @@ def _say_stack(variation: int) -> str:
     return f"stack {count} {colour} blocks on the target square"
 
 
+# Swap Blocks: two arms
+
+SWAP = "put the red block on the green square and the blue block on the yellow square"
+SQUARE = 0.16
+SQUARES = {"yellow": (0.12, 0.2), "magenta": (0.30, 0.16), "cyan": (0.30, -0.16), "green": (0.48, -0.2)}
+"""Yellow is within reach of the first arm only, green of the second, those between of both."""
+BLOCKS = {"red": (0.12, -0.2), "blue": (0.48, 0.2)}
+
+
+def _lay_out_swap(_variation: int, places: Places) -> Layout:
+    squares = [_mark(f"{colour} square", point, SQUARE, 0.0, colour) for colour, point in SQUARES.items()]
+    blocks = [
+        _box(
+            f"{colour} block",
+            (x + float(places.rng.uniform(-0.03, 0.03)), y + float(places.rng.uniform(-0.03, 0.03))),
+            CUBE,
+            yaw=places.yaw(math.pi / 4),
+            colour=colour,
+            mass=0.125,
+        )
+        for colour, (x, y) in BLOCKS.items()
+    ]
+    above = {
+        f"on_{colour}": Shape("box", (SQUARE / 2, SQUARE / 2, 0.005), (*SQUARES[colour], TABLE_Z + 0.02))
+        for colour in ("green", "yellow")
+    }
+    return Layout([*squares, *blocks], above)
+
+
+def _swapped(view: View, _variation: int) -> bool:
+    return view.held is None and view.meets("red block", "on_green") and view.meets("blue block", "on_yellow")
+
+
 TASKS = {
     task.name: task
     for task in (
@@ -439,19 +474,27 @@ TASKS = {
     )
 }
 """The nine tasks by name, in the order of the paper's tables."""
-DEFAULT_TASK = "rubbish-in-bin"
+SHARED_TASKS = {
+    "swap-blocks": TabletopTask("swap-blocks", 1, lambda _: SWAP, _lay_out_swap, _swapped, arms=2),
+}
+"""Our own tasks for several arms."""
+ALL_TASKS = {**TASKS, **SHARED_TASKS}
+DEFAULT_TASKS = {1: "rubbish-in-bin", 2: "swap-blocks"}
+"""By the number of arms."""
 
 
-def find_task(scenario: str | None) -> tuple[str, int]:
-    """Return task and variation of TASK or TASK:VARIATION; of DEFAULT_TASK for None.
+def find_task(scenario: str | None, arms: int = 1) -> tuple[str, int]:
+    """Return task and variation of TASK or TASK:VARIATION; for None the default for a number of arms.
 
     Raises:
-        UnknownTaskError: there is no such task or variation.
+        UnknownTaskError: there is no such task or variation for this number of arms.
     """
-    task, _, variation = (scenario or DEFAULT_TASK).partition(":")
-    if task not in TASKS:
-        raise UnknownTaskError(f"there is no task '{task}'; valid: {', '.join(TASKS)}, each also as TASK:VARIATION")
+    task, _, variation = (scenario or DEFAULT_TASKS[arms]).partition(":")
+    valid = [name for name, one in ALL_TASKS.items() if one.arms == arms]
+    if task not in valid:
+        there = f"'{task}'" if arms == 1 else f"'{task}' for {arms} arms"
+        raise UnknownTaskError(f"there is no task {there}; valid: {', '.join(valid)}, each also as TASK:VARIATION")
     number = int(variation or 0) if re.fullmatch(r"-?[0-9]{0,9}", variation) else -1
-    if not 0 <= number < TASKS[task].variations:
-        raise UnknownTaskError(f"{task} has no variation {variation}; valid: 0 to {TASKS[task].variations - 1}")
+    if not 0 <= number < ALL_TASKS[task].variations:
+        raise UnknownTaskError(f"{task} has no variation {variation}; valid: 0 to {ALL_TASKS[task].variations - 1}")
     return task, number

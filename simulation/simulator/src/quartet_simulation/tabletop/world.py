@@ -2,17 +2,19 @@
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 import mujoco
 import numpy as np
 
 from quartet_simulation.arm.external_torques import ExternalTorques
-from quartet_simulation.names import body_name
+from quartet_simulation.errors import UnknownNameError
+from quartet_simulation.mobile.arms import ARMS
+from quartet_simulation.names import body_name, prefix_of
 from quartet_simulation.robot import panda
 from quartet_simulation.solver import TIMESTEP, new_scene
-from quartet_simulation.table_arms import ArmAt, Scene, add_arms
+from quartet_simulation.table_arms import KINDS, ArmAt, Scene, add_arms
 from quartet_simulation.table_arms.kinds import Hand
 from quartet_simulation.table_arms.poses import Vector, vector
 from quartet_simulation.table_arms.scene import TICK_S
@@ -25,7 +27,7 @@ from quartet_simulation.tabletop.errors import (
 )
 from quartet_simulation.tabletop.kinematics import FOOT, top_down
 from quartet_simulation.tabletop.placing import TRIES, Places
-from quartet_simulation.tabletop.tasks import TASKS, TabletopTask, find_task
+from quartet_simulation.tabletop.tasks import ALL_TASKS, TabletopTask, find_task
 from quartet_simulation.tabletop.things import TABLE_Z, Layout, Thing, add_thing, add_volume
 
 START = ((0.278, -0.008, 1.25), 0.0)
@@ -39,48 +41,78 @@ OPEN_TURN = math.pi / 2
 DRAWN_IN = 0.40
 """Distance from the foot to which the hand is drawn in on a detour [m]."""
 SAMPLES_PER_RAD = 12.0
+NEAR_EDGE = -0.5
+"""Where the table begins, x [m]."""
 ARM = ""
-"""Name of the arm, whose parts have plain names."""
+"""Name of the first arm, whose parts have plain names."""
+FEET = ((FOOT, 0.0), ((0.90, 0.0, FOOT[2]), math.pi))
+"""Feet of the arms [m] and the directions that they face [rad]: opposite each other."""
+
+
+def half_length(arms: int) -> float:
+    """Return half of the length of a table for some arms, from NEAR_EDGE along x [m]."""
+    return 0.65 if arms == 1 else 0.8
+
+
+def arms_at(kinds: Sequence[str]) -> list[ArmAt]:
+    """Return arms of these kinds at their feet. Raises UnknownNameError, TabletopError."""
+    if not 1 <= len(kinds) <= len(FEET):
+        raise TabletopError(f"{len(kinds)} arms ({', '.join(kinds)}) do not fit the table; valid: 1 to {len(FEET)}")
+    if unknown := next((kind for kind in kinds if kind not in ARMS), None):
+        raise UnknownNameError("kind of arm", unknown, ARMS)
+    return [ArmAt(prefix_of(number).removesuffix("/"), kind, *FEET[number]) for number, kind in enumerate(kinds)]
 
 
 class Tabletop(Scene):
     """An episode of a task. Bodies go by the names of things.
 
     Args:
-        task: one of the nine.
+        task: one of the nine, or of those for several arms.
         variation: its number.
         layout: what stands where.
-        foot: of the arm [m].
+        foot: of the Panda that is the only arm where `arms` names none [m].
+        arms: see `arms_at`. They begin with the hand before the foot, and `execute_trajectory` is not for them.
     """
 
-    def __init__(self, task: TabletopTask, variation: int, layout: Layout, foot: Vector = FOOT) -> None:
+    def __init__(
+        self,
+        task: TabletopTask,
+        variation: int,
+        layout: Layout,
+        foot: Vector = FOOT,
+        arms: Sequence[ArmAt] = (),
+    ) -> None:
         self.task = task
         self.variation = variation
         self.things: Mapping[str, Thing] = {thing.name: thing for thing in layout.things}
         self.layout, self.foot = layout, foot
-        spec, arms = make_spec(layout, foot)
-        super().__init__(spec.compile(), arms)
+        self.placed = arms or [ArmAt(ARM, "panda", foot)]
+        spec, hands = make_spec(layout, self.placed)
+        super().__init__(spec.compile(), hands)
         self.external = ExternalTorques(self.model)
         self._scratch = mujoco.MjData(self.model)
         self._cap = layout.screwed[0] if layout.screwed else None
         self._pose = START
         self.encoder_errors = np.zeros(len(self.joint_names))
         """Measured minus true position of each joint [rad]; the measured one is brought where it is wanted."""
-        self.data.qpos[self.qpos] = self.data.ctrl[self.servos] = top_down(*START, foot)
+        self.touched: set[tuple[str, str]] = set()
+        """Bodies of different arms that were in contact."""
+        if not arms:
+            self.data.qpos[self.qpos] = self.data.ctrl[self.servos] = top_down(*START, foot)
         mujoco.mj_forward(self.model, self.data)
         self.step(SETTLE_S)
         self.settle()
 
     @classmethod
-    def generate(cls, task: str, variation: int, seed: int, foot: Vector = FOOT) -> Self:
+    def generate(cls, task: str, variation: int, seed: int, foot: Vector = FOOT, arms: Sequence[ArmAt] = ()) -> Self:
         """Return the episode of a task that a seed draws. Raises UnknownTaskError, NoPlacementError."""
-        task, variation = find_task(f"{task}:{variation}")
-        found = TASKS[task]
-        rng = np.random.default_rng((list(TASKS).index(task), variation, seed))
+        task, variation = find_task(f"{task}:{variation}", len(arms) or 1)
+        found = ALL_TASKS[task]
+        rng = np.random.default_rng((list(ALL_TASKS).index(task), variation, seed))
         problem: NoPlacementError | None = None
         for _ in range(TRIES):
             try:
-                return cls(found, variation, found.lay_out(variation, Places(rng, foot)), foot)
+                return cls(found, variation, found.lay_out(variation, Places(rng, foot)), foot, arms)
             except NoPlacementError as error:
                 problem = error
         raise NoPlacementError(f"{task}, variation {variation}, seed {seed}: {problem}")
@@ -97,8 +129,12 @@ class Tabletop(Scene):
 
     @property
     def held(self) -> str | None:
-        """Name of the thing that both fingers press, None without one."""
-        held = self.holds(ARM)
+        """Name of the thing that the fingers of an arm press, None without one."""
+        return next((held for arm in self.arms if (held := self.held_by(arm)) is not None), None)
+
+    def held_by(self, arm: str) -> str | None:
+        """Return the name of the thing that both fingers of an arm press, None without one."""
+        held = self.holds(arm)
         return None if held is None else held.removeprefix(body_name(""))
 
     @property
@@ -234,6 +270,8 @@ class Tabletop(Scene):
         for _ in range(round(seconds / TIMESTEP)):
             mujoco.mj_step(self.model, self.data)
             self.external.add(self.data)
+        if len(self.arms) > 1:
+            self.touched.update(self.arm_contacts())
         if self._cap is not None and _euler(self.rotation(self._cap))[2] >= OPEN_TURN:
             self.data.eq_active[[self.model.equality(name).id for name in ("thread_low", "thread_high")]] = 0
             self._cap = None
@@ -270,8 +308,8 @@ class Tabletop(Scene):
         return math.atan2(y, x), math.hypot(x, y), position[2]
 
 
-def make_spec(layout: Layout, foot: Vector) -> tuple[mujoco.MjSpec, list[tuple[ArmAt, Hand]]]:
-    """Return table, arm, cameras and what stands on the table; and the arm with its hand."""
+def make_spec(layout: Layout, arms: Sequence[ArmAt]) -> tuple[mujoco.MjSpec, list[tuple[ArmAt, Hand]]]:
+    """Return table, arms, cameras and what stands on the table; and the arms with their hands."""
     spec = new_scene("tabletop")
     light = spec.visual.headlight
     light.ambient, light.diffuse, light.specular = [0.38] * 3, [0.30] * 3, [0.0] * 3
@@ -282,25 +320,43 @@ def make_spec(layout: Layout, foot: Vector) -> tuple[mujoco.MjSpec, list[tuple[A
         diffuse=[0.35] * 3,
         specular=[0.05] * 3,
     )
-    spec.worldbody.add_camera(name="front", pos=(1.35, 0, 1.6), xyaxes=(0, 1, 0, -0.6, 0, 0.8), fovy=50)
     spec.worldbody.add_camera(name="overhead", pos=(0.15, 0, 2.6), quat=(1, 0, 0, 0), fovy=45)
+    half = half_length(len(arms))
     spec.worldbody.add_geom(
         name="table",
         type=mujoco.mjtGeom.mjGEOM_BOX,
-        pos=(0.15, 0, TABLE_Z - 0.02),
-        size=(0.65, 0.75, 0.02),
+        pos=(NEAR_EDGE + half, 0, TABLE_Z - 0.02),
+        size=(half, 0.75, 0.02),
         rgba=(0.75, 0.66, 0.55, 1),
     )
-    spec.worldbody.add_body(name="base_footprint", pos=(*foot[:2], 0.0))
     for thing in layout.things:
         add_thing(spec, thing)
     for name, shape in layout.volumes.items():
         add_volume(spec, name, shape)
     if layout.screwed is not None:
         _screw(spec, *layout.screwed)
-    arms = add_arms(spec, [ArmAt(ARM, "panda", foot)])
-    spec.body(panda.HAND).add_camera(name="arm", pos=(0.07, 0, 0.03), xyaxes=(0, 1, 0, 1, 0, 0.25), fovy=60)
-    return spec, arms
+    hands = add_arms(spec, arms)
+    for arm in arms:
+        _add_cameras(spec, arm, alone=len(arms) == 1)
+        # MuJoCo lets a body and its parent overlap, unless the parent stands still.
+        model = ARMS[arm.kind].arm
+        spec.add_exclude(bodyname1=arm.prefix + model.mount, bodyname2=arm.prefix + model.links[0])
+    return spec, hands
+
+
+def _add_cameras(spec: mujoco.MjSpec, arm: ArmAt, *, alone: bool) -> None:
+    """Add the floor point under a foot, a camera that looks at the table, and one on the hand.
+
+    The first camera of an arm that is `alone` is opposite of it; else it is at the arm's right, past no other arm.
+    """
+    turn = (math.cos(arm.yaw / 2), 0, 0, math.sin(arm.yaw / 2))
+    base = spec.worldbody.add_body(name=f"{arm.prefix}base_footprint", pos=(*arm.foot[:2], 0.0), quat=turn)
+    x, y, _ = arm.foot
+    opposite, beside = (1.35 - x, -y, 1.6), (0.6, -1.2, 1.75)
+    pos, axes = (opposite, (0, 1, 0, -0.6, 0, 0.8)) if alone else (beside, (1, 0, 0, 0, 0.64, 0.77))
+    base.add_camera(name=f"{arm.prefix}front", pos=pos, xyaxes=axes, fovy=50)
+    flange = spec.body(arm.prefix + KINDS[arm.kind].flange)
+    flange.add_camera(name=f"{arm.prefix}arm", pos=(0, -0.07, 0.03), xyaxes=(1, 0, 0, 0, -1, 0.25), fovy=60)
 
 
 def _screw(spec: mujoco.MjSpec, cap: str, bottle: str) -> None:

@@ -46,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     table.add_argument("folder", type=Path)
     table.add_argument("--scenario", help="TASK or TASK:VARIATION")
     table.add_argument("--seed", type=int, default=0, help="what colours other things have")
+    table.add_argument("--arms", default="panda", help="kinds of the arms, with commas")
     unknown = commands.add_parser("unknown", help="add things to a world that its site.yaml does not name")
     unknown.add_argument("folder", type=Path)
     unknown.add_argument("--count", type=int, default=4)
@@ -77,7 +78,7 @@ def _run(given: argparse.Namespace) -> int:
         print(f"wrote {given.folder / SITE_FILE}")
         return 0
     if given.command == "table":
-        return _table(given.folder, given.scenario, given.seed)
+        return _table(given.folder, given.scenario, given.seed, given.arms.split(","))
     if given.command == "unknown":
         from quartet_simulation.world_tool.unknown_things import add_unknown_things
 
@@ -208,12 +209,13 @@ def _differences(known: SiteFile, world: World, folder: Path) -> list[str]:
     return found
 
 
-def _table(folder: Path, scenario: str | None, seed: int) -> int:
+def _table(folder: Path, scenario: str | None, seed: int, kinds: Sequence[str]) -> int:
     from quartet_simulation.tabletop.site_file import site_text as site_of_table
     from quartet_simulation.tabletop.tasks import find_task
-    from quartet_simulation.tabletop.world import Tabletop
+    from quartet_simulation.tabletop.world import Tabletop, arms_at
 
-    table = Tabletop.generate(*find_task(scenario), seed)
+    arms = arms_at(kinds)
+    table = Tabletop.generate(*find_task(scenario, len(arms)), seed, arms=arms)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / SITE_FILE).write_text(site_of_table(table), encoding="utf-8")
     print(table.instruction)

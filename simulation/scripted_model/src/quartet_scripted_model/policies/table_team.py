@@ -1,0 +1,88 @@
+"""Talk of a RoCo team at a table: each robot says what it holds, reaches and sees; the last one plans for all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_MARK = "# Output\nWhen the plan of all robots is ready, write the word EXECUTE"
+_ME = re.compile(r"^You are (\S+), one of several robots that plan together", re.MULTILINE)
+_BRING = re.compile(r"^Bring the (.+) to the (.+)\.$", re.MULTILINE)
+_LINE = re.compile(r"^NAME (\S+) ACTION <", re.MULTILINE)
+_HELD = re.compile(r"^You hold the (.+)\.$", re.MULTILINE)
+_SEEN = re.compile(r"^- (.+?)(?: on the (.+?))? at \([^)]*\): (.+)$", re.MULTILINE)
+_SAID = re.compile(r"^(\S+): I hold (.+)\. I reach: (.*)\. I see: (.*)\.", re.MULTILINE)
+_REFUSED = "This plan was refused"
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a robot has told of itself."""
+
+    held: str
+    reach: frozenset[str]
+    on: Mapping[str, str]
+    """Place of each thing that it sees on one."""
+
+    def said(self) -> str:
+        """Return it in words that `_SAID` reads."""
+        on = ", ".join(f"{thing} > {place}" for thing, place in self.on.items())
+        return f"I hold {self.held or 'nothing'}. I reach: {', '.join(sorted(self.reach))}. I see: {on}."
+
+
+def answer(prompt: str) -> str | None:
+    """Return what a robot says, None for a prompt of another kind."""
+    me = _ME.search(prompt)
+    if _MARK not in prompt or me is None:
+        return None
+    before, _, after = prompt.partition("\nYou observe:\n")
+    observed, _, talk = after.partition("# Earlier talk")
+    told = {robot: _read(held, reach, on) for robot, held, reach, on in _SAID.findall(talk)}
+    seen = _SEEN.findall(observed)
+    held = _HELD.search(observed)
+    mine = told[me[1]] = _Told(
+        held[1] if held else "",
+        frozenset(name for name, _, reach in seen if reach == "you reach it"),
+        {name: place for name, place, _ in seen if place},
+    )
+    robots = _LINE.findall(before)
+    if told.keys() != set(robots):
+        return f"{mine.said()} PROCEED"
+    plan = _plan(robots, told, dict(_BRING.findall(before)))
+    if (refused := talk.count(_REFUSED)) and plan:
+        # Not all at once: at each refusal another one acts alone.
+        alone = list(plan)[(refused - 1) % len(plan)]
+        plan = {alone: plan[alone]}
+    lines = [f"NAME {robot} ACTION {plan.get(robot, 'WAIT')}" for robot in robots]
+    return "\n".join([mine.said(), "EXECUTE", *lines])
+
+
+def _read(held: str, reach: str, on: str) -> _Told:
+    pairs = [one.split(" > ") for one in on.split(", ") if one]
+    places = {pair[0]: pair[1] for pair in pairs}
+    return _Told("" if held == "nothing" else held, frozenset(reach.split(", ")), places)
+
+
+def _plan(robots: list[str], told: Mapping[str, _Told], targets: Mapping[str, str]) -> dict[str, str]:
+    """Return an action of each robot that has one: towards the target, or to a place that a robot near it reaches."""
+    on = {thing: place for one in told.values() for thing, place in one.on.items()}
+    taken, gone = set(on.values()), {one.held for one in told.values()}
+    plan: dict[str, str] = {}
+    for robot in robots:
+        mine, others = told[robot], [one for name, one in told.items() if name != robot]
+        if mine.held:
+            target = targets.get(mine.held, "")
+            shared = {place for one in others if target in one.reach for place in one.reach & mine.reach}
+            places = [target] if target in mine.reach else sorted(shared - targets.keys() - set(targets.values()))
+            if free := [place for place in places if place not in taken]:
+                plan[robot] = f"PLACE {mine.held} {free[0]}"
+                taken.add(free[0])
+            continue
+        for thing, target in targets.items():
+            better = target not in mine.reach and any({thing, target} <= one.reach for one in others)
+            if thing in mine.reach - gone and on.get(thing) != target and not better:
+                plan[robot] = f"PICK {thing}"
+                gone.add(thing)
+                break
+    return plan
