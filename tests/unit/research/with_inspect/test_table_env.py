@@ -1,5 +1,6 @@
 """The tasks at the table as parallel environments of PettingZoo."""
 
+import numpy as np
 import pytest
 from pettingzoo.test import parallel_api_test
 
@@ -24,7 +25,7 @@ def test_an_action_changes_the_table_and_a_refused_one_only_counts() -> None:
     assert infos["Dave"]["feedback"] == ""
     assert "Dave holds bread_slice1." in told["Dave"]
     assert (rewards, late) == ({"Chad": -1.0, "Dave": -1.0}, {"Chad": False, "Dave": False})
-    assert env.render().shape[2] == 3
+    assert np.asarray(env.render()).shape[2] == 3
     assert all(env.step({"Chad": "WAIT", "Dave": "WAIT"})[3].values())
     assert env.agents == []
 
