@@ -37,7 +37,7 @@ def answer(prompt: str) -> str | None:
     if _MARK not in prompt or me is None:
         return None
     before, _, after = prompt.partition("\nYou observe:\n")
-    observed, _, talk = after.partition("# Earlier talk")
+    observed, _, talk = after.partition("\n# ")
     told = {robot: _read(held, reach, on) for robot, held, reach, on in _SAID.findall(talk)}
     seen = _SEEN.findall(observed)
     held = _HELD.search(observed)
