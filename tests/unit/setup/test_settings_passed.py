@@ -65,6 +65,7 @@ NOT_PASSED: dict[str, str] = {
     "QUARTET_REDIS_USERNAME": "each process has the user that is called after it",
     "QUARTET_OVERHEAD_URL": "the ground truth of the simulation is reached from nowhere else",
     "QUARTET_SIMULATION_ROBOTS": ONE_ROBOT,
+    "QUARTET_SIMULATION_ARMS": ONE_ROBOT,
     "QUARTET_SIMULATION_NAMESPACES": ONE_ROBOT,
     "QUARTET_SIMULATION_SCORING_PORT": "the ground truth is for tests and benchmarks on one machine",
     "QUARTET_SIMULATION_SCORING_HOST": "the ground truth is for tests and benchmarks on one machine",

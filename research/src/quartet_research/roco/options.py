@@ -7,10 +7,11 @@ from typing import Any
 
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.prices import SPEAKERS
-from quartet_research.harness.options import find_unknown, find_wrong_models, read_options
+from quartet_research.harness.options import find_unknown, find_wrong_models, names_in, read_options
 from quartet_research.harness.study import Case, options_of
 from quartet_research.roco.part import PATHS, PLANNERS, VARIED, WORDINGS
 from quartet_research.roco.parts import GROUPS, PART_OF
+from quartet_simulation.table_tasks import TASKS
 from quartet_site import Fault
 from quartet_teams.roco import Mode
 
@@ -20,8 +21,7 @@ class Experiment:
     """Trials of every task and model, with every mode, history and feedback that apply to it. Raises OptionError."""
 
     framework: tuple[str, ...] = (Mode.DIALOGUE.value,)
-    tasks: tuple[str, ...] = ("rocobench",)
-    """Tasks, or names of parts, which stand for all of their tasks."""
+    tasks: tuple[str, ...] = tuple(TASKS)
     wording: tuple[str, ...] = WORDINGS
     """Of the questions."""
     trials: int | None = None
@@ -58,18 +58,14 @@ class Experiment:
         if any(self.temperature) and SPEAKERS in self.model:
             yield ("temperature",), f"the {SPEAKERS} have no temperature; leave it out, or give another --model"
         of = [task for task, part in PART_OF.items() if "temperature" in part.varies]
-        if any(self.temperature) and not set(of) & set(self._tasks):
+        if any(self.temperature) and not set(of) & set(self.tasks):
             yield ("temperature",), f"no task of {', '.join(self.tasks)} has a temperature; valid: {', '.join(of)}"
-
-    @property
-    def _tasks(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(task for name in self.tasks for task in GROUPS.get(name, (name,))))
 
     @property
     def parts(self) -> list[tuple[dict[str, Any], list[Case]]]:
         """Options of each task and variant alone, with their cases."""
         found: list[tuple[dict[str, Any], list[Case]]] = []
-        for task in self._tasks:
+        for task in self.tasks:
             part = PART_OF[task]
             seeds = range(self.seed, self.seed + (self.trials or part.trials(task)))
             for values in itertools.product(*(getattr(self, name) for name in part.varies)):
@@ -81,5 +77,10 @@ class Experiment:
 
 
 def read_experiment(options: Mapping[str, Any]) -> Experiment:
-    """Return the experiment of the given options; lists of names may be separated by commas. Raises OptionError."""
+    """Return the experiment of the given options; lists of names may be separated by commas. Raises OptionError.
+
+    The name of a part in `tasks` stands for all tasks of the part.
+    """
+    if given := names_in(options.get("tasks") or ()):
+        options = {**options, "tasks": [task for name in given for task in GROUPS.get(name, (name,))]}
     return read_options(Experiment, "roco", options, (*VARIED, "tasks", "model"))
