@@ -268,9 +268,11 @@ def test_the_template_of_a_robot_file_has_every_field():
     content = yaml.safe_load((TEMPLATE / "robot.yaml").read_text())
     states = content["arm"].pop("named_states")
     assert len(states) >= 2
+    assert content["arm"].pop("bounds_m") == {}, "an arm that shares its place with no other needs none"
     # Nav2 and MoveIt give their servers names of their own, which hardly a robot changes.
     usual = {name for name in fields_of(quartet_site.RobotFile) if name.startswith(("actions.", "services."))}
-    assert names_in(content) - usual == fields_of(quartet_site.RobotFile) - usual - {"arm.named_states", "simulation"}
+    mappings = {"arm.named_states", "arm.bounds_m", "simulation"}
+    assert names_in(content) - usual == fields_of(quartet_site.RobotFile) - usual - mappings
 
 
 def test_the_template_of_a_robot_file_shows_the_defaults():
