@@ -8,6 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -24,6 +25,7 @@ from quartet_simulation.table_arms import (
     execute,
     plan_motion,
 )
+from quartet_simulation.table_arms.plan import SPEED
 from quartet_simulation.table_arms.poses import Vector
 from quartet_simulation.table_tasks.handling import above, point_text, yaw_of
 from quartet_teams import Complaint, Stage, check_in_order
@@ -47,6 +49,12 @@ class Phase:
     """Pairs of bodies that may touch in this motion; an arm's name stands for its hand."""
     waypoints: tuple[HandPose, ...] = ()
     """Stops on the way to the goal."""
+    straight: bool = False
+    """Whether the tip must move in a straight line and turn evenly; no other way is searched then."""
+    level: bool = False
+    """Whether the hand must not lean on the way, as with something on a dustpan."""
+    speed: float = SPEED
+    """Share of the speed limits; the slowest phase counts for all arms that move at the same time."""
 
 
 @dataclass(frozen=True)
@@ -317,12 +325,21 @@ class TableTask(ABC):
         """Plan the motion of all arms: along waypoints straight, or searched where straight lines collide."""
         goals = {robot: phase.goal for robot, phase in phases.items()}
         ways = {robot: phase.waypoints for robot, phase in phases.items() if phase.waypoints}
-        allow, stops = [pair for phase in phases.values() for pair in phase.allow], _steps(ways)
-        if stops:
-            plan = plan_motion(self.scene, goals, stops, straight=list(ways), allow=allow)
-            if isinstance(plan, MotionPlan):
+        straight = [robot for robot, phase in phases.items() if phase.straight]
+        plan_with = partial(
+            plan_motion,
+            self.scene,
+            goals,
+            _steps(ways),
+            allow=[pair for phase in phases.values() for pair in phase.allow],
+            level=[robot for robot, phase in phases.items() if phase.level],
+            speed=min(phase.speed for phase in phases.values()),
+        )
+        if lines := straight or list(ways):
+            plan = plan_with(straight=lines)
+            if straight or isinstance(plan, MotionPlan):
                 return plan
-        return plan_motion(self.scene, goals, stops, split=True, allow=allow, seed=seed)
+        return plan_with(split=True, seed=seed)
 
     def picture(self) -> np.ndarray:
         """Return a picture of the table (height, width, 3), uint8 RGB."""
