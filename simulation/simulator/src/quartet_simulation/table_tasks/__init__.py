@@ -6,13 +6,16 @@ task.step(plan)                             executes it by physics; rewinds what
 task.done                                   by ground truth
 """
 
+from quartet_simulation.table_tasks.cabinet import ArrangeCabinet
 from quartet_simulation.table_tasks.pack import PackGrocery
 from quartet_simulation.table_tasks.rope import MoveRope
 from quartet_simulation.table_tasks.sandwich import MakeSandwich
 from quartet_simulation.table_tasks.sort_cubes import SortCubes
 from quartet_simulation.table_tasks.task import Outcome, TableTask
 
-TASKS: dict[str, type[TableTask]] = {task.name: task for task in (MakeSandwich, MoveRope, PackGrocery, SortCubes)}
+TASKS: dict[str, type[TableTask]] = {
+    task.name: task for task in (ArrangeCabinet, MakeSandwich, MoveRope, PackGrocery, SortCubes)
+}
 """Tasks by their names."""
 
-__all__ = ["TASKS", "MakeSandwich", "MoveRope", "Outcome", "PackGrocery", "SortCubes", "TableTask"]
+__all__ = ["TASKS", "ArrangeCabinet", "MakeSandwich", "MoveRope", "Outcome", "PackGrocery", "SortCubes", "TableTask"]
