@@ -4,7 +4,7 @@ Departures from the published task:
 
 - The doors turn with less damping (5 instead of 100 N m s/rad), because fingers hold the handles by friction. A robot
   lets go of a door that it has opened, which stays where it is, and goes home.
-- The mug has eight flat sides, and the cup a sloping front, for the suction cup, which comes from above the table.
+- The mug has a flat label, and the cup a sloping front, to which a suction cup fits.
 - Chad's rail goes to -0.75 m instead of -0.5, or else it would not reach the mug in a cabinet above 0.54 m.
 - An object is done when it stands on its coaster, by contact, and no hand holds it. The published distance is required,
   too; it alone would also accept an object in the air or beside the coaster.
@@ -28,7 +28,7 @@ from quartet_simulation.table_arms.collisions import Collisions
 from quartet_simulation.table_arms.ik import Kinematics
 from quartet_simulation.table_arms.poses import Vector, vector
 from quartet_simulation.table_arms.things import FRICTION, add_shapes
-from quartet_simulation.table_tasks.handling import DROP, HOVER, point_text, yaw_of
+from quartet_simulation.table_tasks.handling import HOVER, point_text, yaw_of
 from quartet_simulation.table_tasks.task import Box, Phase, TableTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
 
@@ -46,9 +46,8 @@ FROM_HINGE, STANDS_OUT, BAR = 0.23, 0.085, (0.012, 0.06)
 """Of a handle: distances from hinge and door, radius and half length of its upright bar [m]."""
 COUNTS_AS_OPEN = 2.0
 HANDLES = {f"{door}_handle": door for door in DOORS}
-SLANT, MUG_HALF, HALF_HEIGHT = 0.4, 0.04, 0.05
-"""How far the cup's front leans back [rad]; half of the mug's width and of both heights [m]."""
-MUG_SIDES = 8
+HALF_HEIGHT, MUG_RADIUS, LABEL, SLANT = 0.05, 0.045, (0.004, 0.02, 0.025), 0.4
+"""Half of the height of mug and cup, half sizes of the mug's flat label [m]; how far the cup's front leans back [rad]."""
 FRONT = (0.045, 0.0, 0.01)
 """Where a suction cup holds the cup, in its own frame [m]."""
 STARTS = {"mug": (0.1, 0.0, WALL), "cup": (0.1, 0.15, 2 * WALL - HALF[2])}
@@ -64,7 +63,7 @@ REACHED = {
     "Chad": ("cup", "mug"),
 }
 SIDE = {"Alice": -math.pi / 2, "Bob": math.pi / 2, "Chad": math.pi / 2}
-AT_MUG = {"Alice": -0.385, "Chad": 0.4}
+AT_MUG = {"Alice": -0.3, "Chad": 0.35}
 """Horizontal directions from an object to the hand: at the coasters, and at the mug in the cabinet [rad]."""
 LEANS = 0.2
 """Angle of a hand at a handle to the door's normal, towards the robot's side [rad]. It turns with the door, because a
@@ -72,8 +71,10 @@ bar that turns between fingers rolls out of them."""
 ARC_POINTS = 10
 DEEP, HANDLE_DEEP = 0.02, 0.013
 """How far the tips of fingers reach past the axis of the mug, and of a handle [m]."""
-OUT, LIFT = 0.25, 0.02
-"""How far a hand goes back out of the cabinet, and lifts what it takes [m]."""
+OUT, LIFT, LET_FALL = 0.25, 0.02, 0.01
+"""How far a hand goes back out of the cabinet, lifts what it takes, and lets it fall onto a coaster [m]."""
+CARRYING = 0.2
+"""Share of the speed limits with which nothing slips down along a suction cup."""
 
 
 class ArrangeCabinet(TableTask):
@@ -242,13 +243,12 @@ class ArrangeCabinet(TableTask):
         suction = self.scene.arm(robot).hand.pad_half == 0
         direction = yaw_of(rotation)
         if name == "mug":
-            wanted, period = AT_MUG[robot] if self._inside(name) else SIDE[robot], math.tau / MUG_SIDES
-            direction += period * round((wanted - direction) / period)
+            direction += AT_MUG[robot] - AT_MUG["Chad"]
         if not suction:
             return _hand_at(vector(position), direction, deep=DEEP)
         if name == "cup":
             return _hand_at(vector(position + rotation @ FRONT), direction, SLANT)
-        return _hand_at(vector(position), direction, deep=-MUG_HALF)
+        return _hand_at(vector(position), direction, deep=-MUG_RADIUS - LABEL[0])
 
     def _beside(self, robot: str, name: str, hand: HandPose, spot: tuple[float, float]) -> HandPose:
         """Return the pose in which a hand releases what it holds upright on a coaster, on its own side of the table."""
@@ -257,7 +257,7 @@ class ArrangeCabinet(TableTask):
         quaternion_of_turn, turned, offset = np.array(quaternion((0, 0, 1), turn)), np.zeros(4), np.zeros(3)
         mujoco.mju_mulQuat(turned, quaternion_of_turn, np.array(hand.quaternion))
         mujoco.mju_rotVecQuat(offset, np.subtract(hand.position, self.scene.position(name)), quaternion_of_turn)
-        stands = (*spot, TABLE_TOP + 2 * COASTER_HALF[2] + HALF_HEIGHT + DROP)
+        stands = (*spot, TABLE_TOP + 2 * COASTER_HALF[2] + HALF_HEIGHT + LET_FALL)
         w, x, y, z = (float(value) for value in turned)
         return HandPose(vector(np.add(stands, offset)), (w, x, y, z))
 
@@ -271,20 +271,20 @@ class ArrangeCabinet(TableTask):
             *arc, last = self._arc(robot, HANDLES[name])[1:]
             opened = Phase(last, "release", name, allow, tuple(arc), straight=True)
             return [opened, Phase(_back(last), allow=allow, straight=True), home]
-        if action.verb == "PLACE":
-            above, hand = _up(goal, HOVER), self.scene.hand_pose(robot)
-            middle = hand.towards(above, vector(np.add(hand.position, above.position) / 2), 0.5)
-            released = Phase(goal, "release", name, allow, straight=True)
-            return [Phase(above, waypoints=(middle,)), released, Phase(_back(goal), allow=allow, straight=True), home]
         if name in HANDLES:
             before, after = _back(goal), self._arc(robot, HANDLES[name])[1:]
-        else:
+        elif action.verb == "PICK":
             before, after = _back(goal, OUT), [_up(goal, LIFT), _back(_up(goal, LIFT), OUT)]
+        else:
+            before, after = _up(goal, HOVER), [_back(goal)]
         start = self._start(robot, goal, before, after, allow)
-        taken = Phase(goal, "grasp", name, allow, straight=True)
-        phases = [Phase(before if start is None else start), taken]
+        there = before if start is None else start
+        if action.verb == "PLACE":
+            released = Phase(goal, "release", name, allow, straight=True, speed=CARRYING)
+            return [Phase(there, speed=CARRYING), released, Phase(after[0], allow=allow, straight=True), home]
+        phases = [Phase(there), Phase(goal, "grasp", name, allow, straight=True)]
         if name not in HANDLES:
-            phases.append(Phase(after[-1], allow=allow, waypoints=(after[0],), straight=True))
+            phases.append(Phase(after[-1], allow=allow, waypoints=(after[0],), straight=True, speed=CARRYING))
         return phases
 
     def _start(
@@ -339,10 +339,11 @@ def _up(pose: HandPose, distance: float) -> HandPose:
 
 
 def _mug() -> list[Shape]:
-    """Return an eight-sided body."""
-    size = (MUG_HALF, MUG_HALF * math.tan(math.pi / MUG_SIDES), HALF_HEIGHT)
-    turns = [quaternion((0, 0, 1), math.tau / MUG_SIDES * number) for number in range(MUG_SIDES // 2)]
-    return [Shape("box", size, quaternion=turn, colour=(0.95, 0.95, 0.92, 1.0)) for turn in turns]
+    """Return a cylinder with a flat label."""
+    return [
+        Shape("cylinder", (MUG_RADIUS, HALF_HEIGHT), colour=(0.95, 0.95, 0.92, 1.0)),
+        Shape("box", LABEL, (MUG_RADIUS, 0.0, 0.0), colour=(0.9, 0.5, 0.4, 1)),
+    ]
 
 
 def _cup() -> list[Shape]:
