@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from quartet_research.harness.speakers import RuleSpeakers
+from quartet_research.roco.speakers.arranging import arrange, arrange_wrongly
 from quartet_research.roco.speakers.paths import (
     move_rope,
     move_rope_wrongly,
@@ -32,6 +33,7 @@ ROLES: dict[str, tuple[Act, Err]] = {
     "Make a": (stack, stack_wrongly),
     "Pack all groceries": (pack, pack_wrongly),
     "A rope lies": (move_rope, move_rope_wrongly),
+    "A cabinet": (arrange, arrange_wrongly),
 }
 """Roles by the first words of the task."""
 

@@ -6,10 +6,10 @@ Departures from the published task:
   lets go of a door that it has opened, which stays where it is, and goes home.
 - The mug has a flat label, and the cup a sloping front, to which a suction cup fits.
 - Chad's rail goes to -0.75 m instead of -0.5, or else it would not reach the mug in a cabinet above 0.54 m.
-- An object is done when it stands on its coaster, by contact, and no hand holds it. The published distance is required,
-  too; it alone would also accept an object in the air or beside the coaster.
-- The publication contradicts itself about Chad: its observation names the right handle, and a rule forbids it the doors.
-  The rule holds here, and Chad's text does not name the handle.
+- An object is done when it stands on its coaster and no hand holds it. The published distance is required, too; alone, it
+  would accept an object in the air or next to the coaster.
+- The publication contradicts itself about Chad: its observation names the right handle, and a rule keeps it off the
+  doors. The rule applies here, and Chad's text does not name the handle.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.robot.parts import quaternion
-from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, build_table
+from quartet_simulation.table_arms import ArmAt, Goal, HandPose, Scene, Shape, Thing, build_table
 from quartet_simulation.table_arms.collisions import Collisions
 from quartet_simulation.table_arms.ik import Kinematics
 from quartet_simulation.table_arms.poses import Vector, vector
@@ -42,12 +42,14 @@ DOOR_WIDTH, DOOR_HALF, HINGE_OUT, OPEN = 0.32, 0.008, 0.012, 2.6
 """Width, half of the thickness, distance of the hinge from the front [m]; greatest angle [rad]."""
 DOOR_MASS, DAMPING, STICKING = 3.0, 5.0, 0.5
 """Mass of a door; damping and friction of its hinge [kg, N m s/rad, N m]."""
+Pairs = tuple[tuple[str, str], ...]
 FROM_HINGE, STANDS_OUT, BAR = 0.23, 0.085, (0.012, 0.06)
 """Of a handle: distances from hinge and door, radius and half length of its upright bar [m]."""
 COUNTS_AS_OPEN = 2.0
+"""Angle of a door [rad]."""
 HANDLES = {f"{door}_handle": door for door in DOORS}
 HALF_HEIGHT, MUG_RADIUS, LABEL, SLANT = 0.05, 0.045, (0.004, 0.02, 0.025), 0.4
-"""Half of the height of mug and cup, half sizes of the mug's flat label [m]; how far the cup's front leans back [rad]."""
+"""Half of the height of mug and cup, half sizes of the mug's label [m]; how far the cup's front leans back [rad]."""
 FRONT = (0.045, 0.0, 0.01)
 """Where a suction cup holds the cup, in its own frame [m]."""
 STARTS = {"mug": (0.1, 0.0, WALL), "cup": (0.1, 0.15, 2 * WALL - HALF[2])}
@@ -62,7 +64,7 @@ REACHED = {
     "Bob": ("right_door_handle",),
     "Chad": ("cup", "mug"),
 }
-SIDE = {"Alice": -math.pi / 2, "Bob": math.pi / 2, "Chad": math.pi / 2}
+SIDE = {"Alice": -0.8, "Chad": 0.8}
 AT_MUG = {"Alice": -0.3, "Chad": 0.35}
 """Horizontal directions from an object to the hand: at the coasters, and at the mug in the cabinet [rad]."""
 LEANS = 0.2
@@ -82,8 +84,8 @@ class ArrangeCabinet(TableTask):
 
     name: ClassVar[str] = "cabinet"
     rules: str = (
-        "A cabinet with two doors stands on a table; mug and cup are inside. Put the mug on mug_coaster and the cup on "
-        "cup_coaster. First both doors are opened: a robot picks the handle of a door, and in the next round it opens "
+        "A cabinet with two doors hangs above a table; mug and cup are inside. Put the mug on mug_coaster and the cup "
+        "on cup_coaster. First both doors are opened: a robot picks the handle of a door, and in the next round it opens "
         "the door, lets it go and goes home. The doors stay open. Then mug and cup are taken; a robot that takes one "
         "puts it onto a coaster in the same round. All robots act at the same time. Chad may not touch the doors, and "
         "at least one robot acts in each round."
@@ -104,13 +106,12 @@ class ArrangeCabinet(TableTask):
     def _build(self, rng: np.random.Generator) -> Scene:
         z, yaw = float(rng.uniform(*CABINET_Z)), float(rng.uniform(*CABINET_YAW))
         middle = (*CABINET_XY, z)
-        x, y, _ = COASTER_HALF
         coasters = [
             Thing(name, (Shape("box", COASTER_HALF, colour=colour),), (*xy, TABLE_TOP + COASTER_HALF[2]))
             for (name, xy), colour in zip(COASTERS.items(), ((0.9, 0.5, 0.4, 1), (0.4, 0.6, 0.9, 1)), strict=True)
         ]
         objects = [
-            Thing(name, shapes, vector(np.add(middle, STARTS[name]) + (0, 0, HALF_HEIGHT + 0.001)), turn, mass=0.15)
+            Thing(name, shapes, _up(vector(np.add(middle, STARTS[name])), HALF_HEIGHT + 0.001), turn, mass=0.15)
             for name, shapes, turn in (("mug", _mug(), AT_MUG["Chad"]), ("cup", _cup(), 0.0))
         ]
         return build_table(self.arms, [partial(_add_cabinet, position=middle, yaw=yaw), *coasters, *objects])
@@ -156,7 +157,7 @@ class ArrangeCabinet(TableTask):
         """Return doors, handles, objects and grippers."""
         doors = (
             f"{door} is {'open' if self.is_open(door) else 'closed'}, with {handle} at "
-            f"{point_text(self._on_arc('', door, self._angle(door))[0])}."
+            f"{point_text(self._on_arc(door, self._angle(door))[0])}."
             for handle, door in HANDLES.items()
         )
         tips = ((robot, self.scene.hand_pose(robot).position) for robot in self.robots)
@@ -211,19 +212,19 @@ class ArrangeCabinet(TableTask):
             case "WAIT":
                 return None
             case "OPEN":
-                return self._arc(robot, HANDLES[name])[-1]
+                return self._arc(HANDLES[name])[-1]
             case "PICK" if name in HANDLES:
-                return self._on_arc(robot, HANDLES[name], self._angle(HANDLES[name]))[1]
+                return self._on_arc(HANDLES[name], self._angle(HANDLES[name]))[1]
             case "PICK":
                 return self._grasp(robot, name)
         grasp = self.scene.hand_pose(robot) if self.held(robot) else self._grasp(robot, name)
         return self._beside(robot, name, grasp, COASTERS[action.target])
 
-    def _arc(self, robot: str, door: str) -> list[HandPose]:
+    def _arc(self, door: str) -> list[HandPose]:
         """Return the poses of a hand that moves the handle of a door from where it is until the door is open."""
-        return [self._on_arc(robot, door, angle)[1] for angle in np.linspace(self._angle(door), OPEN, ARC_POINTS + 1)]
+        return [self._on_arc(door, angle)[1] for angle in np.linspace(self._angle(door), OPEN, ARC_POINTS + 1)]
 
-    def _on_arc(self, robot: str, door: str, angle: float) -> tuple[Vector, HandPose]:
+    def _on_arc(self, door: str, angle: float) -> tuple[Vector, HandPose]:
         """Return the middle of a handle when its door is open by an angle, and the pose of a hand that holds it."""
         side, middle, rotation = DOORS[door], self.scene.position(CABINET), self.scene.rotation(CABINET)
         turn = side * angle
@@ -268,17 +269,16 @@ class ArrangeCabinet(TableTask):
         robot, name, allow = action.robot, action.object, self._allowed(action)
         home = Phase(self.scene.home[self.scene.arm(robot).columns])
         if action.verb == "OPEN":
-            *arc, last = self._arc(robot, HANDLES[name])[1:]
+            *arc, last = self._arc(HANDLES[name])[1:]
             opened = Phase(last, "release", name, allow, tuple(arc), straight=True)
             return [opened, Phase(_back(last), allow=allow, straight=True), home]
         if name in HANDLES:
-            before, after = _back(goal), self._arc(robot, HANDLES[name])[1:]
+            before, after = _back(goal), self._arc(HANDLES[name])[1:]
         elif action.verb == "PICK":
-            before, after = _back(goal, OUT), [_up(goal, LIFT), _back(_up(goal, LIFT), OUT)]
+            before, after = _back(goal, OUT), [_raised(goal, LIFT), _back(_raised(goal, LIFT), OUT)]
         else:
-            before, after = _up(goal, HOVER), [_back(goal)]
-        start = self._start(robot, goal, before, after, allow)
-        there = before if start is None else start
+            before, after = _raised(goal, HOVER), [_back(goal)]
+        there = self._start(robot, before, goal, after, allow)
         if action.verb == "PLACE":
             released = Phase(goal, "release", name, allow, straight=True, speed=CARRYING)
             return [Phase(there, speed=CARRYING), released, Phase(after[0], allow=allow, straight=True), home]
@@ -287,29 +287,28 @@ class ArrangeCabinet(TableTask):
             phases.append(Phase(after[-1], allow=allow, waypoints=(after[0],), straight=True, speed=CARRYING))
         return phases
 
-    def _start(
-        self, robot: str, goal: HandPose, before: HandPose, after: Sequence[HandPose], allow: Collection[tuple[str, str]]
-    ) -> np.ndarray | None:
-        """Return joints at a pose before a goal, from which the tip can move straight to it and on to other poses.
+    def _start(self, robot: str, before: HandPose, goal: HandPose, after: Sequence[HandPose], allow: Pairs) -> Goal:
+        """Return joints at a pose before a goal, from which the tip can move straight to the goal and on to more poses.
 
-        None if there are none, for all solutions of inverse kinematics at the goal.
+        The pose itself if no solution of inverse kinematics at the goal allows that.
         """
         arm, kinematics, collisions = self.scene.arm(robot), Kinematics(self.scene), Collisions(self.scene, allow)
         everything = self.scene.joints
-        for joints in kinematics.solutions(arm, goal, self.scene.joints[arm.columns]):
+        for joints in kinematics.solutions(arm, goal, everything[arm.columns].copy()):
             lines = [kinematics.line(arm, joints, before)]
             for pose in after:
-                here = joints if len(lines) == 1 else lines[-1]
-                lines.append(None if here is None else kinematics.line(arm, here if here.ndim == 1 else here[-1], pose))
-            if any(line is None for line in lines):
+                last = lines[-1] if len(lines) > 1 else joints[None]
+                lines.append(None if last is None else kinematics.line(arm, last[-1], pose))
+            found = [line for line in lines if line is not None]
+            if len(found) < len(lines):
                 continue
-            free = True
-            for point in np.vstack([line for line in lines if line is not None]):
+            for point in np.vstack(found):
                 everything[arm.columns] = point
-                free = free and collisions.alone(robot, everything)
-            if free and lines[0] is not None:
-                return lines[0][-1]
-        return None
+                if not collisions.alone(robot, everything):
+                    break
+            else:
+                return found[0][-1]
+        return before
 
 
 def _hand_at(point: Vector, direction: float, slant: float = 0.0, deep: float = 0.0) -> HandPose:
@@ -334,8 +333,13 @@ def _back(pose: HandPose, distance: float = HOVER) -> HandPose:
     return HandPose(vector(np.array(pose.position) - distance * pose.rotation[:, 2]), pose.quaternion)
 
 
-def _up(pose: HandPose, distance: float) -> HandPose:
-    return HandPose(vector(np.array(pose.position) + (0, 0, distance)), pose.quaternion)
+def _up(point: Vector, distance: float) -> Vector:
+    x, y, z = point
+    return x, y, z + distance
+
+
+def _raised(pose: HandPose, distance: float) -> HandPose:
+    return HandPose(_up(pose.position, distance), pose.quaternion)
 
 
 def _mug() -> list[Shape]:
