@@ -4,10 +4,10 @@ Departures from the published task:
 
 - The doors turn with less damping (5 instead of 100 N m s/rad), because fingers hold the handles by friction. A robot
   lets go of a door that it has opened, which stays where it is, and goes home.
-- The mug has a flat label, and the cup a sloping front, to which a suction cup fits.
-- Chad's rail goes to -0.75 m instead of -0.5, or else it would not reach the mug in a cabinet above 0.54 m.
-- An object is done when it stands on its coaster and no hand holds it. The published distance is required, too; alone, it
-  would accept an object in the air or next to the coaster.
+- Mug and cup are boxes with a sloping front for the suction cup, which also leaves room for the arm above the table.
+- Chad's rail goes to -0.75 m instead of -0.5; otherwise it would not reach the mug in a cabinet above 0.54 m.
+- An object is done when it stands on its coaster and no hand holds it. The published distance is required, too;
+  alone, it would accept an object in the air or next to the coaster.
 - The publication contradicts itself about Chad: its observation names the right handle, and a rule keeps it off the
   doors. The rule applies here, and Chad's text does not name the handle.
 """
@@ -27,7 +27,7 @@ from quartet_simulation.table_arms import ArmAt, Goal, HandPose, Scene, Shape, T
 from quartet_simulation.table_arms.collisions import Collisions
 from quartet_simulation.table_arms.ik import Kinematics
 from quartet_simulation.table_arms.poses import Vector, vector
-from quartet_simulation.table_arms.things import FRICTION, add_shapes
+from quartet_simulation.table_arms.things import FRICTION, Colour, add_shapes
 from quartet_simulation.table_tasks.handling import HOVER, point_text, yaw_of
 from quartet_simulation.table_tasks.task import Box, Phase, TableTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
@@ -48,10 +48,11 @@ FROM_HINGE, STANDS_OUT, BAR = 0.23, 0.085, (0.012, 0.06)
 COUNTS_AS_OPEN = 2.0
 """Angle of a door [rad]."""
 HANDLES = {f"{door}_handle": door for door in DOORS}
-HALF_HEIGHT, MUG_RADIUS, LABEL, SLANT = 0.05, 0.045, (0.004, 0.02, 0.025), 0.4
-"""Half of the height of mug and cup, half sizes of the mug's label [m]; how far the cup's front leans back [rad]."""
-FRONT = (0.045, 0.0, 0.01)
-"""Where a suction cup holds the cup, in its own frame [m]."""
+BODY_HALF, FRONT, SLANT = (0.03, 0.03, 0.05), (0.045, 0.0, 0.01), 0.4
+"""Of mug and cup: half sizes, where a suction cup holds them, in their own frame [m], and how far the front leans back
+[rad]."""
+FACING = {"mug": 0.4, "cup": 0.0}
+"""Direction of the front at the start [rad]."""
 STARTS = {"mug": (0.1, 0.0, WALL), "cup": (0.1, 0.15, 2 * WALL - HALF[2])}
 """Where the objects stand, from the middle of the cabinet [m]."""
 INSIDE = 0.35
@@ -59,24 +60,19 @@ COASTERS: dict[str, tuple[float, float]] = {"mug_coaster": (0.3, 0.35), "cup_coa
 COASTER_HALF = (0.06, 0.06, 0.005)
 ABOVE_COASTER, BESIDE_COASTER, NEAR_COASTER = 0.25, 0.09, 0.25
 """Published point of success above a coaster and along x from it, and distance from that point [m]."""
-REACHED = {
-    "Alice": ("left_door_handle", "mug", "cup"),
-    "Bob": ("right_door_handle",),
-    "Chad": ("cup", "mug"),
-}
-SIDE = {"Alice": -0.8, "Chad": 0.8}
-AT_MUG = {"Alice": -0.3, "Chad": 0.35}
-"""Horizontal directions from an object to the hand: at the coasters, and at the mug in the cabinet [rad]."""
+REACHED = {"Alice": ("left_door_handle", "cup", "mug"), "Bob": ("right_door_handle",), "Chad": ("mug", "cup")}
+AT_COASTER = {"Alice": -0.8, "Chad": 0.8}
+"""Direction from a coaster to the hand that puts something there [rad]."""
 LEANS = 0.2
 """Angle of a hand at a handle to the door's normal, towards the robot's side [rad]. It turns with the door, because a
 bar that turns between fingers rolls out of them."""
 ARC_POINTS = 10
 DEEP, HANDLE_DEEP = 0.02, 0.013
-"""How far the tips of fingers reach past the axis of the mug, and of a handle [m]."""
+"""How far the tips of fingers reach past the middle of mug and cup, and of a handle [m]."""
 OUT, LIFT, LET_FALL = 0.25, 0.02, 0.01
 """How far a hand goes back out of the cabinet, lifts what it takes, and lets it fall onto a coaster [m]."""
 CARRYING = 0.2
-"""Share of the speed limits with which nothing slips down along a suction cup."""
+"""Share of the speed limits with which things do not slip along a suction cup."""
 
 
 class ArrangeCabinet(TableTask):
@@ -85,10 +81,11 @@ class ArrangeCabinet(TableTask):
     name: ClassVar[str] = "cabinet"
     rules: str = (
         "A cabinet with two doors hangs above a table; mug and cup are inside. Put the mug on mug_coaster and the cup "
-        "on cup_coaster. First both doors are opened: a robot picks the handle of a door, and in the next round it opens "
-        "the door, lets it go and goes home. The doors stay open. Then mug and cup are taken; a robot that takes one "
-        "puts it onto a coaster in the same round. All robots act at the same time. Chad may not touch the doors, and "
-        "at least one robot acts in each round."
+        "on cup_coaster. First both doors are opened: a robot picks the handle of a door, and in the next round it "
+        "opens the door, lets it go and goes home. The doors stay open. Then mug and cup are taken; a robot that takes "
+        "one puts it onto a coaster in the same round. An arm may be too short for the mug or the cup where they stand; "
+        "another robot takes it then. All robots act at the same time. Chad may not touch the doors, and at least one "
+        "robot acts in each round."
     )
     arms: ClassVar[tuple[ArmAt, ...]] = (
         ArmAt("Alice", "ur5", (-0.1, -0.2, 0.1), math.pi / 2, (-1.3, 1.3)),
@@ -111,8 +108,14 @@ class ArrangeCabinet(TableTask):
             for (name, xy), colour in zip(COASTERS.items(), ((0.9, 0.5, 0.4, 1), (0.4, 0.6, 0.9, 1)), strict=True)
         ]
         objects = [
-            Thing(name, shapes, _up(vector(np.add(middle, STARTS[name])), HALF_HEIGHT + 0.001), turn, mass=0.15)
-            for name, shapes, turn in (("mug", _mug(), AT_MUG["Chad"]), ("cup", _cup(), 0.0))
+            Thing(
+                name,
+                _vessel(colour),
+                _up(vector(np.add(middle, STARTS[name])), BODY_HALF[2] + 0.001),
+                FACING[name],
+                0.15,
+            )
+            for name, colour in (("mug", (0.9, 0.5, 0.4, 1)), ("cup", (0.4, 0.6, 0.9, 1)))
         ]
         return build_table(self.arms, [partial(_add_cabinet, position=middle, yaw=yaw), *coasters, *objects])
 
@@ -241,24 +244,18 @@ class ArrangeCabinet(TableTask):
     def _grasp(self, robot: str, name: str) -> HandPose:
         """Return the pose in which a hand takes the mug or the cup."""
         position, rotation = np.array(self.scene.position(name)), self.scene.rotation(name)
-        suction = self.scene.arm(robot).hand.pad_half == 0
-        direction = yaw_of(rotation)
-        if name == "mug":
-            direction += AT_MUG[robot] - AT_MUG["Chad"]
-        if not suction:
-            return _hand_at(vector(position), direction, deep=DEEP)
-        if name == "cup":
-            return _hand_at(vector(position + rotation @ FRONT), direction, SLANT)
-        return _hand_at(vector(position), direction, deep=-MUG_RADIUS - LABEL[0])
+        if self.scene.arm(robot).hand.pad_half:
+            return _hand_at(vector(position), yaw_of(rotation), SLANT, DEEP)
+        return _hand_at(vector(position + rotation @ FRONT), yaw_of(rotation), SLANT)
 
     def _beside(self, robot: str, name: str, hand: HandPose, spot: tuple[float, float]) -> HandPose:
         """Return the pose in which a hand releases what it holds upright on a coaster, on its own side of the table."""
         _, _, out = hand.rotation.T
-        turn = SIDE[robot] - math.atan2(-out[1], -out[0])
+        turn = AT_COASTER[robot] - math.atan2(-out[1], -out[0])
         quaternion_of_turn, turned, offset = np.array(quaternion((0, 0, 1), turn)), np.zeros(4), np.zeros(3)
         mujoco.mju_mulQuat(turned, quaternion_of_turn, np.array(hand.quaternion))
         mujoco.mju_rotVecQuat(offset, np.subtract(hand.position, self.scene.position(name)), quaternion_of_turn)
-        stands = (*spot, TABLE_TOP + 2 * COASTER_HALF[2] + HALF_HEIGHT + LET_FALL)
+        stands = (*spot, TABLE_TOP + 2 * COASTER_HALF[2] + BODY_HALF[2] + LET_FALL)
         w, x, y, z = (float(value) for value in turned)
         return HandPose(vector(np.add(stands, offset)), (w, x, y, z))
 
@@ -272,16 +269,20 @@ class ArrangeCabinet(TableTask):
             *arc, last = self._arc(HANDLES[name])[1:]
             opened = Phase(last, "release", name, allow, tuple(arc), straight=True)
             return [opened, Phase(_back(last), allow=allow, straight=True), home]
+        if action.verb == "PLACE":
+            over, hand = _raised(goal, HOVER), self.scene.hand_pose(robot)
+            middle = hand.towards(over, vector(np.add(hand.position, over.position) / 2), 0.5)
+            return [
+                Phase(over, waypoints=(middle,), speed=CARRYING),
+                Phase(goal, "release", name, allow, straight=True, speed=CARRYING),
+                Phase(_back(goal), allow=allow, straight=True),
+                home,
+            ]
         if name in HANDLES:
             before, after = _back(goal), self._arc(HANDLES[name])[1:]
-        elif action.verb == "PICK":
-            before, after = _back(goal, OUT), [_raised(goal, LIFT), _back(_raised(goal, LIFT), OUT)]
         else:
-            before, after = _raised(goal, HOVER), [_back(goal)]
+            before, after = _back(goal, OUT), [_raised(goal, LIFT), _back(_raised(goal, LIFT), OUT)]
         there = self._start(robot, before, goal, after, allow)
-        if action.verb == "PLACE":
-            released = Phase(goal, "release", name, allow, straight=True, speed=CARRYING)
-            return [Phase(there, speed=CARRYING), released, Phase(after[0], allow=allow, straight=True), home]
         phases = [Phase(there), Phase(goal, "grasp", name, allow, straight=True)]
         if name not in HANDLES:
             phases.append(Phase(after[-1], allow=allow, waypoints=(after[0],), straight=True, speed=CARRYING))
@@ -342,22 +343,15 @@ def _raised(pose: HandPose, distance: float) -> HandPose:
     return HandPose(_up(pose.position, distance), pose.quaternion)
 
 
-def _mug() -> list[Shape]:
-    """Return a cylinder with a flat label."""
-    return [
-        Shape("cylinder", (MUG_RADIUS, HALF_HEIGHT), colour=(0.95, 0.95, 0.92, 1.0)),
-        Shape("box", LABEL, (MUG_RADIUS, 0.0, 0.0), colour=(0.9, 0.5, 0.4, 1)),
-    ]
-
-
-def _cup() -> list[Shape]:
+def _vessel(colour: Colour) -> list[Shape]:
     """Return a body with a front that leans back by SLANT."""
-    blue, thick, half = (0.35, 0.5, 0.8, 1.0), 0.006, 0.035
+    thick, high = 0.006, 0.035
     x, _, z = FRONT
     inwards = (x - thick * math.cos(SLANT), 0.0, z - thick * math.sin(SLANT))
+    leaning = (math.cos(SLANT / 2), 0.0, -math.sin(SLANT / 2), 0.0)
     return [
-        Shape("box", (0.03, 0.03, HALF_HEIGHT), colour=blue),
-        Shape("box", (thick, 0.03, half), inwards, (math.cos(SLANT / 2), 0, -math.sin(SLANT / 2), 0), blue),
+        Shape("box", BODY_HALF, colour=colour),
+        Shape("box", (thick, BODY_HALF[1], high), inwards, leaning, colour),
     ]
 
 
