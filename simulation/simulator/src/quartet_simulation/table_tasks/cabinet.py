@@ -53,9 +53,10 @@ BODY_HALF, FRONT, SLANT = (0.03, 0.03, 0.05), (0.045, 0.0, 0.01), 0.4
 [rad]."""
 FACING = {"mug": 0.4, "cup": 0.0}
 """Direction of the front at the start [rad]."""
-STARTS = {"mug": (0.1, 0.0, WALL), "cup": (0.1, 0.15, 2 * WALL - HALF[2])}
-"""Where the objects stand, from the middle of the cabinet [m]."""
+STARTS = {"mug": (0.1, 0.0, WALL + 0.051), "cup": (0.1, 0.15, 2 * WALL + 0.051 - HALF[2])}
+"""Middles of the objects, from that of the cabinet [m]."""
 INSIDE = 0.35
+"""Distance from the middle of the cabinet within which an object is inside it [m]."""
 COASTERS: dict[str, tuple[float, float]] = {"mug_coaster": (0.3, 0.35), "cup_coaster": (0.3, 0.65)}
 COASTER_HALF = (0.06, 0.06, 0.005)
 ABOVE_COASTER, BESIDE_COASTER, NEAR_COASTER = 0.25, 0.09, 0.25
@@ -83,9 +84,9 @@ class ArrangeCabinet(TableTask):
         "A cabinet with two doors hangs above a table; mug and cup are inside. Put the mug on mug_coaster and the cup "
         "on cup_coaster. First both doors are opened: a robot picks the handle of a door, and in the next round it "
         "opens the door, lets it go and goes home. The doors stay open. Then mug and cup are taken; a robot that takes "
-        "one puts it onto a coaster in the same round. An arm may be too short for the mug or the cup where they stand; "
-        "another robot takes it then. All robots act at the same time. Chad may not touch the doors, and at least one "
-        "robot acts in each round."
+        "one puts it onto a coaster in the same round. An arm may be too short for one of "
+        "them; another robot takes it then. All robots act at the same time. Chad may not touch the doors, and at least "
+        "one robot acts in each round."
     )
     arms: ClassVar[tuple[ArmAt, ...]] = (
         ArmAt("Alice", "ur5", (-0.1, -0.2, 0.1), math.pi / 2, (-1.3, 1.3)),
@@ -108,13 +109,7 @@ class ArrangeCabinet(TableTask):
             for (name, xy), colour in zip(COASTERS.items(), ((0.9, 0.5, 0.4, 1), (0.4, 0.6, 0.9, 1)), strict=True)
         ]
         objects = [
-            Thing(
-                name,
-                _vessel(colour),
-                _up(vector(np.add(middle, STARTS[name])), BODY_HALF[2] + 0.001),
-                FACING[name],
-                0.15,
-            )
+            Thing(name, _vessel(colour), vector(np.add(middle, STARTS[name])), FACING[name], mass=0.15)
             for name, colour in (("mug", (0.9, 0.5, 0.4, 1)), ("cup", (0.4, 0.6, 0.9, 1)))
         ]
         return build_table(self.arms, [partial(_add_cabinet, position=middle, yaw=yaw), *coasters, *objects])
