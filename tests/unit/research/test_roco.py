@@ -132,7 +132,7 @@ async def test_path_through_the_table_is_refused_at_its_points() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("task", "most"), [("sort", 8), ("sandwich", 12), ("pack", 8), ("rope", 4)])
+@pytest.mark.parametrize(("task", "most"), [("sort", 8), ("sandwich", 12), ("pack", 8), ("rope", 4), ("cabinet", 8)])
 def test_speakers_do_the_task(task: str, most: int) -> None:
     trial = asyncio.run(play(task, 4, Roco(), Speakers(0.0, 4), most_steps=20))
     assert (trial.succeeded, trial.reason, trial.arm_contacts) == (True, "", 0)
@@ -161,7 +161,7 @@ def test_tables_have_the_published_figures_beside() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"tasks": ["juggle"]}, "no task 'juggle'; valid: sandwich, rope, pack, sort"),
+        ({"tasks": ["juggle"]}, "no task 'juggle'; valid: cabinet, sandwich, rope, pack, sort"),
         ({"framework": ["choir"]}, "no framework 'choir'; valid: dialogue, central, one_voice"),
         ({"history": ["some"]}, "no history 'some'; valid: all, none"),
         ({"feedback": ["maybe"]}, "no feedback 'maybe'; valid: on, off"),

@@ -84,9 +84,8 @@ class ArrangeCabinet(TableTask):
         "A cabinet with two doors hangs above a table; mug and cup are inside. Put the mug on mug_coaster and the cup "
         "on cup_coaster. First both doors are opened: a robot picks the handle of a door, and in the next round it "
         "opens the door, lets it go and goes home. The doors stay open. Then mug and cup are taken; a robot that takes "
-        "one puts it onto a coaster in the same round. An arm may be too short for one of "
-        "them; another robot takes it then. All robots act at the same time. Chad may not touch the doors, and at least "
-        "one robot acts in each round."
+        "one puts it onto a coaster in the same round. An arm may be too short for one of them; another robot takes it "
+        "then. All robots act at the same time. Chad may not touch the doors, and at least one robot acts in a round."
     )
     arms: ClassVar[tuple[ArmAt, ...]] = (
         ArmAt("Alice", "ur5", (-0.1, -0.2, 0.1), math.pi / 2, (-1.3, 1.3)),
