@@ -7,7 +7,7 @@ import numpy as np
 
 from quartet_research.roco.speakers.prompt import WAIT, Prompt
 
-_REACH = re.compile(r"^(\w+) reaches ([\w, ]+)\.", re.MULTILINE)
+_REACH = re.compile(r"(\w+) reaches ([\w, ]+)\.")
 _DOOR = re.compile(r"^\w+ is (open|closed), with (\w+) at", re.MULTILINE)
 _HOLDS = re.compile(r"^Gripper of (\w+): .+, holding (\w+)\.", re.MULTILINE)
 _WHERE = re.compile(r"^(\w+) is (?:on|in|inside) (?:the )?(\w+)", re.MULTILINE)
