@@ -28,7 +28,7 @@ from quartet_simulation.table_arms.collisions import Collisions
 from quartet_simulation.table_arms.ik import Kinematics
 from quartet_simulation.table_arms.poses import Vector, vector
 from quartet_simulation.table_arms.things import FRICTION, Colour, add_shapes
-from quartet_simulation.table_tasks.handling import HOVER, point_text, yaw_of
+from quartet_simulation.table_tasks.handling import HOVER, above, point_text, yaw_of
 from quartet_simulation.table_tasks.task import Box, Phase, TableTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
 
@@ -70,7 +70,7 @@ bar that turns between fingers rolls out of them."""
 ARC_POINTS = 10
 DEEP, HANDLE_DEEP = 0.02, 0.013
 """How far the tips of fingers reach past the middle of mug and cup, and of a handle [m]."""
-OUT, LIFT, LET_FALL = 0.25, 0.02, 0.01
+OUT, LIFT, LET_FALL = 0.25, 0.02, 0.015
 """How far a hand goes back out of the cabinet, lifts what it takes, and lets it fall onto a coaster [m]."""
 CARRYING = 0.2
 """Share of the speed limits with which things do not slip along a suction cup."""
@@ -157,10 +157,10 @@ class ArrangeCabinet(TableTask):
             f"{point_text(self._on_arc(door, self._angle(door))[0])}."
             for handle, door in HANDLES.items()
         )
-        tips = ((robot, self.scene.hand_pose(robot).position) for robot in self.robots)
         grippers = (
-            f"Gripper of {robot}: {point_text(tip)}, holding {', '.join(self.held(robot)) or 'nothing'}."
-            for robot, tip in tips
+            f"Gripper of {robot}: {point_text(self.scene.hand_pose(robot).position)}, "
+            f"holding {', '.join(self.held(robot)) or 'nothing'}."
+            for robot in self.robots
         )
         return "\n".join([*doors, *map(self._where, STARTS), *grippers])
 
@@ -171,13 +171,10 @@ class ArrangeCabinet(TableTask):
     def _where(self, name: str) -> str:
         if holder := next((robot for robot in self.robots if name in self.held(robot)), ""):
             return f"{name} is in the gripper of {holder}."
-        if self._inside(name):
+        if math.dist(self.scene.position(name), self.scene.position(CABINET)) < INSIDE:
             return f"{name} is inside the cabinet."
         on = next((coaster for coaster in COASTERS if self._touch(name, coaster)), "the table")
         return f"{name} is on {on}."
-
-    def _inside(self, name: str) -> bool:
-        return math.dist(self.scene.position(name), self.scene.position(CABINET)) < INSIDE
 
     def _constraints(self, plan: JointPlan) -> Iterable[str]:
         if all(action.verb == "WAIT" for action in plan.values()):
@@ -213,9 +210,9 @@ class ArrangeCabinet(TableTask):
             case "PICK" if name in HANDLES:
                 return self._on_arc(HANDLES[name], self._angle(HANDLES[name]))[1]
             case "PICK":
-                return self._grasp(robot, name)
-        grasp = self.scene.hand_pose(robot) if self.held(robot) else self._grasp(robot, name)
-        return self._beside(robot, name, grasp, COASTERS[action.target])
+                return self._hold(robot, self.scene.position(name), yaw_of(self.scene.rotation(name)))
+        stands = TABLE_TOP + 2 * COASTER_HALF[2] + BODY_HALF[2] + LET_FALL
+        return self._hold(robot, (*COASTERS[action.target], stands), AT_COASTER[robot])
 
     def _arc(self, door: str) -> list[HandPose]:
         """Return the poses of a hand that moves the handle of a door from where it is until the door is open."""
@@ -225,33 +222,18 @@ class ArrangeCabinet(TableTask):
         """Return the middle of a handle when its door is open by an angle, and the pose of a hand that holds it."""
         side, middle, rotation = DOORS[door], self.scene.position(CABINET), self.scene.rotation(CABINET)
         turn = side * angle
-        along, out = -side * FROM_HINGE, -STANDS_OUT
-        in_cabinet = (
-            side * HALF[0] + along * math.cos(turn) - out * math.sin(turn),
-            -HALF[1] - HINGE_OUT + along * math.sin(turn) + out * math.cos(turn),
-            0.0,
-        )
-        handle = vector(np.array(middle) + rotation @ in_cabinet)
+        hinge, bar = complex(side * HALF[0], -HALF[1] - HINGE_OUT), complex(-side * FROM_HINGE, -STANDS_OUT)
+        at = hinge + bar * complex(math.cos(turn), math.sin(turn))
+        handle = vector(np.array(middle) + rotation @ (at.real, at.imag, 0.0))
         normal = yaw_of(rotation) - math.pi / 2 + turn
         return handle, _hand_at(handle, normal + side * LEANS, deep=HANDLE_DEEP)
 
-    def _grasp(self, robot: str, name: str) -> HandPose:
-        """Return the pose in which a hand takes the mug or the cup."""
-        position, rotation = np.array(self.scene.position(name)), self.scene.rotation(name)
+    def _hold(self, robot: str, position: Vector, yaw: float) -> HandPose:
+        """Return the pose of a hand that holds mug or cup at a position [m], with its front in a direction [rad]."""
         if self.scene.arm(robot).hand.pad_half:
-            return _hand_at(vector(position), yaw_of(rotation), SLANT, DEEP)
-        return _hand_at(vector(position + rotation @ FRONT), yaw_of(rotation), SLANT)
-
-    def _beside(self, robot: str, name: str, hand: HandPose, spot: tuple[float, float]) -> HandPose:
-        """Return the pose in which a hand releases what it holds upright on a coaster, on its own side of the table."""
-        _, _, out = hand.rotation.T
-        turn = AT_COASTER[robot] - math.atan2(-out[1], -out[0])
-        quaternion_of_turn, turned, offset = np.array(quaternion((0, 0, 1), turn)), np.zeros(4), np.zeros(3)
-        mujoco.mju_mulQuat(turned, quaternion_of_turn, np.array(hand.quaternion))
-        mujoco.mju_rotVecQuat(offset, np.subtract(hand.position, self.scene.position(name)), quaternion_of_turn)
-        stands = (*spot, TABLE_TOP + 2 * COASTER_HALF[2] + BODY_HALF[2] + LET_FALL)
-        w, x, y, z = (float(value) for value in turned)
-        return HandPose(vector(np.add(stands, offset)), (w, x, y, z))
+            return _hand_at(position, yaw, SLANT, DEEP)
+        front = np.add(position, (FRONT[0] * math.cos(yaw), FRONT[0] * math.sin(yaw), FRONT[2]))
+        return _hand_at(vector(front), yaw, SLANT)
 
     def _phases(self, action: Action) -> list[Phase]:
         goal = self._goal(action)
@@ -264,7 +246,7 @@ class ArrangeCabinet(TableTask):
             opened = Phase(last, "release", name, allow, tuple(arc), straight=True)
             return [opened, Phase(_back(last), allow=allow, straight=True), home]
         if action.verb == "PLACE":
-            over, hand = _raised(goal, HOVER), self.scene.hand_pose(robot)
+            over, hand = above(goal), self.scene.hand_pose(robot)
             middle = hand.towards(over, vector(np.add(hand.position, over.position) / 2), 0.5)
             return [
                 Phase(over, waypoints=(middle,), speed=CARRYING),
@@ -275,7 +257,7 @@ class ArrangeCabinet(TableTask):
         if name in HANDLES:
             before, after = _back(goal), self._arc(HANDLES[name])[1:]
         else:
-            before, after = _back(goal, OUT), [_raised(goal, LIFT), _back(_raised(goal, LIFT), OUT)]
+            before, after = _back(goal, OUT), [_lifted(goal), _back(_lifted(goal), OUT)]
         there = self._start(robot, before, goal, after, allow)
         phases = [Phase(there), Phase(goal, "grasp", name, allow, straight=True)]
         if name not in HANDLES:
@@ -289,31 +271,27 @@ class ArrangeCabinet(TableTask):
         """
         arm, kinematics, collisions = self.scene.arm(robot), Kinematics(self.scene), Collisions(self.scene, allow)
         everything = self.scene.joints
-        for joints in kinematics.solutions(arm, goal, everything[arm.columns].copy()):
-            lines = [kinematics.line(arm, joints, before)]
-            for pose in after:
-                last = lines[-1] if len(lines) > 1 else joints[None]
-                lines.append(None if last is None else kinematics.line(arm, last[-1], pose))
-            found = [line for line in lines if line is not None]
-            if len(found) < len(lines):
-                continue
-            for point in np.vstack(found):
-                everything[arm.columns] = point
-                if not collisions.alone(robot, everything):
-                    break
-            else:
-                return found[0][-1]
+
+        def free(point: np.ndarray) -> bool:
+            everything[arm.columns] = point
+            return collisions.alone(robot, everything)
+
+        for joints in kinematics.solutions(arm, goal, self.scene.joints[arm.columns]):
+            back, line = kinematics.line(arm, joints, before), joints[None]
+            points = [line] if back is None else [back, line]
+            for pose in after if back is not None else ():
+                line = None if line is None else kinematics.line(arm, line[-1], pose)
+                points += [] if line is None else [line]
+            if back is not None and line is not None and all(map(free, np.vstack(points))):
+                return back[-1]
         return before
 
 
 def _hand_at(point: Vector, direction: float, slant: float = 0.0, deep: float = 0.0) -> HandPose:
     """Return the pose of a hand whose fingers close horizontally.
 
-    Args:
-        point: that it takes [m].
-        direction: horizontal direction from there to the hand [rad].
-        slant: how far the hand points down [rad].
-        deep: how far its tip reaches past the point [m].
+    It is in a horizontal direction from a point [rad, m], points down by `slant` [rad], and its tip reaches past the
+    point by `deep` [m].
     """
     out = np.array([math.cos(direction) * math.cos(slant), math.sin(direction) * math.cos(slant), math.sin(slant)])
     x = np.array([-math.sin(direction), math.cos(direction), 0.0])
@@ -328,13 +306,8 @@ def _back(pose: HandPose, distance: float = HOVER) -> HandPose:
     return HandPose(vector(np.array(pose.position) - distance * pose.rotation[:, 2]), pose.quaternion)
 
 
-def _up(point: Vector, distance: float) -> Vector:
-    x, y, z = point
-    return x, y, z + distance
-
-
-def _raised(pose: HandPose, distance: float) -> HandPose:
-    return HandPose(_up(pose.position, distance), pose.quaternion)
+def _lifted(pose: HandPose) -> HandPose:
+    return HandPose(vector(np.add(pose.position, (0.0, 0.0, LIFT))), pose.quaternion)
 
 
 def _vessel(colour: Colour) -> list[Shape]:
