@@ -258,21 +258,24 @@ class ArrangeCabinet(TableTask):
             before, after = _back(goal), self._arc(HANDLES[name])[1:]
         else:
             before, after = _back(goal, OUT), [_lifted(goal), _back(_lifted(goal), OUT)]
-        there = self._start(robot, before, goal, after, allow)
+        there = self._start(robot, before, goal, after, allow, HANDLES.get(name, ""))
         phases = [Phase(there), Phase(goal, "grasp", name, allow, straight=True)]
         if name not in HANDLES:
             phases.append(Phase(after[-1], allow=allow, waypoints=(after[0],), straight=True, speed=CARRYING))
         return phases
 
-    def _start(self, robot: str, before: HandPose, goal: HandPose, after: Sequence[HandPose], allow: Pairs) -> Goal:
+    def _start(
+        self, robot: str, before: HandPose, goal: HandPose, after: Sequence[HandPose], allow: Pairs, door: str
+    ) -> Goal:
         """Return joints at a pose before a goal, from which the tip can move straight to the goal and on to more poses.
 
-        The pose itself if no solution of inverse kinematics at the goal allows that.
+        The pose itself if no solution of inverse kinematics at the goal allows that. A door is open at the last pose.
         """
-        arm, kinematics, collisions = self.scene.arm(robot), Kinematics(self.scene), Collisions(self.scene, allow)
+        arm, kinematics, now = self.scene.arm(robot), Kinematics(self.scene), Collisions(self.scene, allow)
         everything = self.scene.joints
+        later = self._when_open(door, allow) if door else now
 
-        def free(point: np.ndarray) -> bool:
+        def free(point: np.ndarray, collisions: Collisions = now) -> bool:
             everything[arm.columns] = point
             return collisions.alone(robot, everything)
 
@@ -282,9 +285,17 @@ class ArrangeCabinet(TableTask):
             for pose in after if back is not None else ():
                 line = None if line is None else kinematics.line(arm, line[-1], pose)
                 points += [] if line is None else [line]
-            if back is not None and line is not None and all(map(free, np.vstack(points))):
+            if back is not None and line is not None and all(map(free, np.vstack(points))) and free(line[-1], later):
                 return back[-1]
         return before
+
+    def _when_open(self, door: str, allow: Pairs) -> Collisions:
+        """Return collision checks for the time when a door is open; the scene stays as it is."""
+        present = self.scene.snapshot()
+        self.scene.data.joint(door).qpos[0] = OPEN
+        found = Collisions(self.scene, allow)
+        self.scene.restore(present)
+        return found
 
 
 def _hand_at(point: Vector, direction: float, slant: float = 0.0, deep: float = 0.0) -> HandPose:
