@@ -173,7 +173,9 @@ async def test_path_through_the_table_is_refused_at_its_points() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("task", "most"), [("sort", 8), ("sandwich", 12), ("pack", 8), ("rope", 4), ("sweep", 7)])
+@pytest.mark.parametrize(
+    ("task", "most"), [("sort", 8), ("sandwich", 12), ("pack", 8), ("rope", 4), ("sweep", 7), ("cabinet", 8)]
+)
 def test_speakers_do_the_task(task: str, most: int) -> None:
     trial = asyncio.run(play(TASKS[task](4), Roco(), Speakers(0.0, 4), most_steps=20))
     assert (trial.succeeded, trial.reason, trial.arm_contacts) == (True, "", 0)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from quartet_research.harness.speakers import RuleSpeakers
+from quartet_research.roco.speakers.arranging import arrange, arrange_wrongly
 from quartet_research.roco.speakers.grid import move, move_wrongly
 from quartet_research.roco.speakers.paths import (
     move_rope,
@@ -37,6 +38,7 @@ ROLES: dict[str, tuple[Act, Err]] = {
     "A rope lies": (move_rope, move_rope_wrongly),
     "Agents move": (move, move_wrongly),
     "Sweep all cubes": (sweep, sweep_wrongly),
+    "A cabinet": (arrange, arrange_wrongly),
 }
 """Roles by the first words of the task."""
 TOO_FAR: dict[Act, Callable[[Prompt, str], str]] = {sort: sort_too_far, stack: stack_too_far}

@@ -7,6 +7,7 @@ task.done                                   by ground truth
 """
 
 from quartet_simulation.table_tasks.blocks import MoveBlocks
+from quartet_simulation.table_tasks.cabinet import ArrangeCabinet
 from quartet_simulation.table_tasks.pack import PackGrocery
 from quartet_simulation.table_tasks.rope import MoveRope
 from quartet_simulation.table_tasks.sandwich import MakeSandwich
@@ -16,13 +17,14 @@ from quartet_simulation.table_tasks.sweep import SweepFloor
 from quartet_simulation.table_tasks.task import Outcome, TableTask
 
 TASKS: dict[str, type[TableTask]] = {
-    task.name: task for task in (MakeSandwich, MoveRope, PackGrocery, SortCubes, SweepFloor)
+    task.name: task for task in (ArrangeCabinet, MakeSandwich, MoveRope, PackGrocery, SortCubes, SweepFloor)
 }
 """Tasks by their names."""
 
 __all__ = [
     "TASKS",
     "VARIATIONS",
+    "ArrangeCabinet",
     "MakeSandwich",
     "MoveBlocks",
     "MoveRope",
