@@ -28,11 +28,10 @@ from quartet_simulation.table_arms.collisions import Collisions
 from quartet_simulation.table_arms.ik import Kinematics
 from quartet_simulation.table_arms.poses import Vector, vector
 from quartet_simulation.table_arms.things import FRICTION, Colour, add_shapes
-from quartet_simulation.table_tasks.handling import HOVER, above, point_text, yaw_of
+from quartet_simulation.table_tasks.handling import HOVER, TABLE_TOP, above, point_text, yaw_of
 from quartet_simulation.table_tasks.task import Box, Phase, TableTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
 
-TABLE_TOP = 0.15
 CABINET, CABINET_XY, CABINET_Z, CABINET_YAW = "cabinet", (-0.7, 0.5), (0.47, 0.7), (0.45 * math.pi, 0.55 * math.pi)
 HALF, WALL = (0.34, 0.2, 0.3), 0.01
 """Half of the cabinet along its own x, y and z, and of its walls [m]; its front is at -y."""
@@ -42,7 +41,6 @@ DOOR_WIDTH, DOOR_HALF, HINGE_OUT, OPEN = 0.32, 0.008, 0.012, 2.6
 """Width, half of the thickness, distance of the hinge from the front [m]; greatest angle [rad]."""
 DOOR_MASS, DAMPING, STICKING = 3.0, 5.0, 0.5
 """Mass of a door; damping and friction of its hinge [kg, N m s/rad, N m]."""
-Pairs = tuple[tuple[str, str], ...]
 FROM_HINGE, STANDS_OUT, BAR = 0.23, 0.085, (0.012, 0.06)
 """Of a handle: distances from hinge and door, radius and half length of its upright bar [m]."""
 COUNTS_AS_OPEN = 2.0
@@ -72,6 +70,7 @@ DEEP, HANDLE_DEEP = 0.02, 0.013
 """How far the tips of fingers reach past the middle of mug and cup, and of a handle [m]."""
 OUT, LIFT, LET_FALL = 0.25, 0.02, 0.015
 """How far a hand goes back out of the cabinet, lifts what it takes, and lets it fall onto a coaster [m]."""
+Pairs = tuple[tuple[str, str], ...]
 CARRYING = 0.2
 """Share of the speed limits with which things do not slip along a suction cup."""
 
