@@ -29,13 +29,14 @@ PLACES = {
 @pytest.fixture(scope="module")
 def briefs():
     surface = {"area": "table", "appearance": {"colours": ["red"], "shape": "surface", "size_m": [0.16, 0.16, 0.75]}}
+    top = {"area": "table", "appearance": {"colours": ["wood"], "shape": "surface", "size_m": [1.6, 1.5, 0.75]}}
     block = {"appearance": {"colours": ["red"], "shape": "box", "size_m": [0.05, 0.05, 0.05]}}
     area = {"name": "table", "entry": {"x": 0, "y": 0, "yaw": 0}, "outline": [[-1, -1], [2, -1], [2, 1], [-1, 1]]}
     site = SiteFile.model_validate(
         {
             "name": "tabletop",
             "areas": [area],
-            "surfaces": [{"name": name, **surface} for name in PLACES],
+            "surfaces": [*({"name": name, **surface} for name in PLACES), {"name": "table top", **top}],
             "containers": [],
             "objects": [{"name": name, **block} for name in ("red block", "blue block")],
         }
@@ -84,6 +85,7 @@ START = {"red block": (0.4, -0.2), "blue block": (0.8, 0.2)}
 def test_a_plan_passes_or_is_refused_at_the_stage_that_says_why(state, briefs):
     here = scene(state, briefs, START)
     assert complaints(here, ur5="PICK red block", panda="PICK blue block") == []
+    assert here.forms["PLACE"].targets == tuple(PLACES), "not somewhere on the whole table"
     assert complaints(here)[0] == ("constraints", "No robot acts in it.")
     (stage, text), *_ = complaints(here, ur5="PICK red block", panda="PICK red block")
     assert (stage, text) == ("constraints", "ur5 and panda would both take the red block.")
@@ -179,6 +181,18 @@ async def test_an_observation_is_what_cameras_and_gripper_tell(briefs):
     unknown = await observe(servers(told[:3], "HOLDING"), briefs["ur5"], "blue block")
     assert unknown.held == "blue block", "what it held last, where no camera recognises it"
     assert (await observe(servers("broken", "EMPTY"), briefs["ur5"], "")).seen == {}
+
+
+async def test_a_robot_whose_cameras_fail_says_why(state, briefs):
+    asked = []
+
+    async def ask(tool, _arguments):
+        asked.append(tool)
+        return ToolOutcome({"ok": False, "error_code": "TIMEOUT", "message": "no picture"})
+
+    views = {"ur5": await observe(ask, briefs["ur5"], ""), "panda": view("panda", START)}
+    assert asked == [DETECT, DETECT, GRIPPER], "the cameras are asked twice"
+    assert TableScene(state, briefs, views).describe_robot("ur5").endswith("You see: TIMEOUT: no picture")
 
 
 async def test_scripted_speakers_hand_over_what_one_of_them_cannot_bring(state, briefs):

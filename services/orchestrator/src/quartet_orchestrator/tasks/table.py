@@ -21,8 +21,10 @@ MOST_STEPS = 20
 """Joint plans of one task."""
 HANDS_APART_M = 0.29
 """Distance between the goals of two hands [m]; nearer ones would wait for each other at their servers."""
-DOWN = [1.0, 0.0, 0.0, 0.0]
-"""Orientation of a flange whose fingers point down."""
+LARGEST_M = 0.6
+"""Longest side of a place that is a target [m], unless the task names it: where on a larger one is not said."""
+DOWN = ([1.0, 0.0, 0.0, 0.0], [0.7071, 0.7071, 0.0, 0.0])
+"""Orientations of a flange whose fingers point down, a quarter turn apart."""
 RULES = """{sentence}
 {deliveries}
 Put a thing down at another place in between where no robot reaches both the thing and its target: robots hand over so.
@@ -66,15 +68,20 @@ class View:
     held: str = ""
     unreachable: Mapping[str, str] = field(default_factory=dict[str, str])
     """Why the arm does not get above something that is near enough."""
+    trouble: str = ""
+    """Why its cameras have shown nothing."""
 
 
 async def observe(ask: Ask, brief: RobotBrief, expected: str) -> View:
-    """Return what a robot observes with its own cameras and gripper; servers that do not answer show nothing.
+    """Return what a robot observes with its own cameras, which are asked twice, and its gripper.
 
     `expected`: what it held last, which counts where the gripper holds something that no camera recognises.
     """
+    looked = await ask(DETECT, {"camera": "both"})
+    if not looked.ok:
+        looked = await ask(DETECT, {"camera": "both"})
     try:
-        found = DetectResult.model_validate((await ask(DETECT, {"camera": "both"})).content).detections
+        found = DetectResult.model_validate(looked.content).detections
     except ValidationError:
         found = []
     in_hand, robot, names = clearly_held(found), brief.setup.robot, brief.names
@@ -89,10 +96,15 @@ async def observe(ask: Ask, brief: RobotBrief, expected: str) -> View:
         if one.position_base and _away(one) <= robot.arm.reach_top_down_m:
             x, y, z = one.position_base
             above = [x, y, z + robot.manipulation.pre_grasp_height_m + robot.gripper.finger_offset_m]
-            answer = await ask(IK, {"position": above, "orientation": DOWN, "attempts": 3, "timeout": 2.0})
-            unreachable |= {} if answer.ok else {name: str(answer.content.get("message", answer.error_code))[:300]}
+            for turned in DOWN:
+                answer = await ask(IK, {"position": above, "orientation": turned, "attempts": 3, "timeout": 2.0})
+                if answer.ok:
+                    unreachable.pop(name, None)
+                    break
+                unreachable[name] = str(answer.content.get("message", answer.error_code))[:300]
     holds = (await ask(GRIPPER, {})).content.get("state") == GraspState.HOLDING
-    return View(seen, held if holds else "", unreachable)
+    trouble = "" if looked.ok else f"{looked.error_code}: {looked.content.get('message', '')}"[:300]
+    return View(seen, held if holds else "", unreachable, trouble)
 
 
 class TableScene:
@@ -111,7 +123,11 @@ class TableScene:
         self._state, self._briefs, self._views = state, briefs, views
         self.robots: Sequence[str] = list(briefs)
         site = next(iter(briefs.values())).site
-        self._sizes = {place.name: place.appearance.size_m for place in (*site.surfaces, *site.containers)}
+        sizes = {place.name: place.appearance.size_m for place in (*site.surfaces, *site.containers)}
+        named = {one.target for one in state.errands.values()}
+        self._sizes = {
+            name: size for name, size in sizes.items() if name in named or max((size or ())[:2], default=0) < LARGEST_M
+        }
         deliveries = "\n".join(f"Bring the {one.thing} to the {one.target}." for one in state.errands.values())
         self.rules = RULES.format(sentence=state.split.sentence, deliveries=deliveries, apart=HANDS_APART_M)
 
@@ -137,7 +153,10 @@ class TableScene:
     def describe_robot(self, robot: str) -> str:
         """Return what a robot holds and sees, in the frame of the map, which all share."""
         view = self._views[robot]
-        lines = [f"You hold the {view.held}." if view.held else "Your gripper is empty.", "You see:"]
+        lines = [
+            f"You hold the {view.held}." if view.held else "Your gripper is empty.",
+            f"You see: {view.trouble}".strip(),
+        ]
         for name, one in view.seen.items():
             place, (x, y, _) = self._place_under(view, name), one.position_map or (math.nan,) * 3
             problem = self._problem(robot, name)[1] or "you reach it"
