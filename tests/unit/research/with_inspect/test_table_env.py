@@ -31,5 +31,5 @@ def test_an_action_changes_the_table_and_a_refused_one_only_counts() -> None:
 
 
 def test_a_task_that_there_is_not_is_refused() -> None:
-    with pytest.raises(OptionError, match="valid: sandwich"):
+    with pytest.raises(OptionError, match="valid: cabinet, sandwich"):
         TableEnv("juggle")
