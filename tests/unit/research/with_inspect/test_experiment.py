@@ -87,7 +87,7 @@ def test_a_setting_with_a_temperature_is_played_at_it(tmp_path: Path) -> None:
     result = roco_suite.run(
         BenchParameters(progress=lambda line: None, options=grid | {"model": ["said/prose"], "temperature": [0.6, 0]})
     )
-    assert TEMPERATURES == [0.6, 0.0]
+    assert sorted(TEMPERATURES) == [0.0, 0.6]
     assert [row["team"] for row in result.rows] == [
         "central, no feedback, temperature 0.6",
         "central, no feedback",
