@@ -1,0 +1,235 @@
+"""A robot's resume: what its body can reach, see and pass, as JSON, XML, Markdown or text.
+
+The keys down to `arm_workspace` are those that EMOS published (arXiv 2410.22662), whose vectors are [x, height, y].
+`body` and `reach` are Quartet's own. Units: m, degrees; the base frame is on the floor below the robot.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+from xml.etree import ElementTree
+
+from pydantic import Field
+
+from quartet_site._body import Mobility
+from quartet_site._section import Section
+
+Format = Literal["json", "xml", "markdown", "text"]
+Span = tuple[float, float]
+"""Least and greatest."""
+Vector = tuple[float, float, float]
+
+
+class Summary(Section):
+    """An ability in words."""
+
+    summary: str = ""
+
+
+class CameraInfo(Section):
+    """A camera."""
+
+    height: float
+    hfov: float
+    type: Literal["fixed", "articulated"]
+
+
+class Perception(Summary):
+    """What the robot sees."""
+
+    cameras_info: dict[str, CameraInfo] = {}
+
+
+class Sphere(Section):
+    """Mean of the sampled positions of the hand, and the largest distance from it."""
+
+    type: Literal["sphere"] = "sphere"
+    center: Vector
+    radius: float
+
+
+class Box(Section):
+    """Extremes of the sampled positions of the hand."""
+
+    type: Literal["box"] = "box"
+    min_bound: Vector
+    max_bound: Vector
+
+
+class Manipulation(Summary):
+    """What the robot handles."""
+
+    arm_workspace: Sphere | Box | None = None
+
+
+class ResumeBody(Section):
+    """How the robot is built, and how its workspace was sampled."""
+
+    role: str = ""
+    tree: str
+    """Links by indentation, each with the type of its joint."""
+    mobility: Mobility
+    camera_tilt: dict[str, float] = {}
+    """How far each camera looks below the horizon."""
+    sphere: Sphere | None = None
+    box: Box | None = None
+    poses: int = 0
+    """Sampled poses of the arm."""
+    free: int = 0
+    """Those in which the robot meets neither itself nor the floor."""
+    seed: int = 0
+
+
+class Band(Section):
+    """Horizontal reach of the grasp point in a band of heights, from the origin of the base frame."""
+
+    height: Span
+    from_above: Span | None = None
+    """With a hand that points straight down; None: nothing is claimed."""
+    any: Span | None = None
+    """With the hand at any angle."""
+
+
+class Reach(Section):
+    """Claims about points in the half-plane at a bearing: each is reached by the arm while the base stands still."""
+
+    bearing: float
+    """0: ahead, 90: to the left."""
+    bands: list[Band]
+
+    def claims(self, distance: float, height: float, *, from_above: bool = False) -> bool:
+        """Return whether a point at a horizontal distance and a height [m] is within a band's claim."""
+        for band in self.bands:
+            span = band.from_above if from_above else band.any
+            if span is not None and band.height[0] <= height < band.height[1]:
+                return span[0] <= distance <= span[1]
+        return False
+
+    def heights(self, *, from_above: bool = False) -> Span | None:
+        """Return the lowest and the highest height of any claim [m], or None without one."""
+        claimed = [band.height for band in self.bands if (band.from_above if from_above else band.any) is not None]
+        return (claimed[0][0], claimed[-1][1]) if claimed else None
+
+
+class Resume(Section):
+    """What a robot can do."""
+
+    robot_id: str
+    robot_type: str
+    mobility: Summary
+    perception: Perception
+    manipulation: Manipulation
+    body: ResumeBody
+    reach: Reach | None = Field(default=None)
+    """None: a body without an arm."""
+
+
+def rendered(resume: Resume, format: Format) -> str:
+    """Return a resume as text; equal resumes have equal texts."""
+    return _FORMATS[format](resume)
+
+
+def _json(resume: Resume) -> str:
+    return resume.model_dump_json(indent=1)
+
+
+def _xml(resume: Resume) -> str:
+    root = ElementTree.Element("resume")
+    _add(root, resume.model_dump(mode="json"))
+    ElementTree.indent(root, " ")
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _add(parent: ElementTree.Element, value: Any) -> None:
+    """Add a JSON value to an element: keys are elements, and names that XML does not allow are attributes."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            named = parent.tag in ("cameras_info", "camera_tilt")
+            element = ElementTree.SubElement(parent, "camera" if named else key, {"name": key} if named else {})
+            _add(element, one)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for one in value:
+            _add(ElementTree.SubElement(parent, "item"), one)
+    elif value is not None:
+        parent.text = " ".join(str(one) for one in value) if isinstance(value, list) else str(value)
+
+
+def _markdown(resume: Resume) -> str:
+    return "\n".join([f"# {resume.robot_id}", "", *_sections(resume, "## {}\n", "- {}"), *_reach_table(resume)])
+
+
+def _text(resume: Resume) -> str:
+    lines = [f"{resume.robot_id} is a {resume.robot_type}.", *_sections(resume, "", "{}")]
+    if resume.reach is not None:
+        lines += [_band_in_words(band) for band in resume.reach.bands]
+    return "\n".join(line for line in lines if line)
+
+
+def _sections(resume: Resume, title: str, line: str) -> Iterator[str]:
+    for name, facts in (
+        ("Mobility", [resume.mobility.summary, *mobility_facts(resume.body.mobility)]),
+        ("Perception", [resume.perception.summary, *camera_facts(resume)]),
+        ("Manipulation", [resume.manipulation.summary, *workspace_facts(resume)]),
+    ):
+        yield title.format(name)
+        yield from (line.format(fact) for fact in facts if fact)
+        yield ""
+
+
+def mobility_facts(mobility: Mobility) -> Iterator[str]:
+    """Yield sentences about how a robot moves."""
+    on = {"none": "stands still"}.get(mobility.kind, f"moves on {mobility.kind} at up to {mobility.speed_m_s:g} m/s")
+    yield f"It {on}; a circle of {mobility.footprint_radius_m:g} m surrounds it."
+    if mobility.kind == "rotors":
+        yield f"It flies at a height of {mobility.flying_height_m:g} m."
+    else:
+        yield f"It climbs steps of up to {mobility.step_m:g} m and slopes of up to {mobility.slope_deg:g} degrees."
+
+
+def camera_facts(resume: Resume) -> Iterator[str]:
+    """Yield a sentence about each camera."""
+    for name, camera in resume.perception.cameras_info.items():
+        yield (
+            f"The {camera.type} camera '{name}' is {camera.height:g} m high, sees {camera.hfov:g} degrees across and "
+            f"looks {resume.body.camera_tilt.get(name, 0.0):g} degrees below the horizon."
+        )
+
+
+def workspace_facts(resume: Resume) -> Iterator[str]:
+    """Yield sentences about what the arm reaches."""
+    space = resume.manipulation.arm_workspace
+    if space is None or resume.reach is None:
+        yield "It has no arm."
+        return
+    if isinstance(space, Sphere):
+        yield f"Workspace: a sphere of radius {space.radius:g} m around {list(space.center)} [x, height, y]."
+    else:
+        yield f"Workspace: a box from {list(space.min_bound)} to {list(space.max_bound)} [x, height, y]."
+    for from_above, how in ((True, "from above"), (False, "at any angle")):
+        if (heights := resume.reach.heights(from_above=from_above)) is None:
+            yield f"It grasps nothing {how}."
+        else:
+            yield f"It grasps {how} at heights from {heights[0]:g} to {heights[1]:g} m."
+    yield f"It reaches best at a bearing of {resume.reach.bearing:g} degrees, where 0 is ahead and 90 is left."
+
+
+def _reach_table(resume: Resume) -> Iterator[str]:
+    if resume.reach is None:
+        return
+    yield "| height [m] | reach from above [m] | reach at any angle [m] |"
+    yield "|---|---|---|"
+    for band in resume.reach.bands:
+        yield f"| {_span(band.height)} | {_span(band.from_above)} | {_span(band.any)} |"
+
+
+def _band_in_words(band: Band) -> str:
+    return (
+        f"At heights from {_span(band.height)} m it reaches from above {_span(band.from_above)} m "
+        f"and at any angle {_span(band.any)} m away."
+    )
+
+
+def _span(span: Span | None) -> str:
+    return "–" if span is None else f"{span[0]:.2f} to {span[1]:.2f}"
+
+
+_FORMATS: dict[Format, Callable[[Resume], str]] = {"json": _json, "xml": _xml, "markdown": _markdown, "text": _text}

@@ -1,0 +1,77 @@
+"""Horizontal reach of an arm by height: what it claims for grasps from above and for any angle of the hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quartet_simulation.bodies.solve import Solver
+from quartet_simulation.bodies.workspace import Samples
+from quartet_site import Band, Reach
+
+BAND_M = 0.1
+"""Height of a band."""
+STEP_M = 0.02
+"""Distance of points in height and in horizontal distance."""
+PURITY = 0.98
+"""Least share of the points of a claim that the arm reaches."""
+LEAST_SPAN_M = 0.04
+TURN_DEG, WIDE_DEG = 15.0, 10.0
+"""Steps of bearings, and how far to both sides the grasp points of each are."""
+AHEAD_IS_ENOUGH = 0.9
+"""Ahead is the bearing if it has this share of what the best one reaches."""
+
+
+def in_plane(distances: np.ndarray, heights: np.ndarray, bearing: float) -> np.ndarray:
+    """Return points (N, 3) in the base frame [m] at a bearing [degrees]."""
+    turn = np.radians(bearing)
+    return np.column_stack([distances * np.cos(turn), distances * np.sin(turn), heights])
+
+
+def best_bearing(samples: Samples) -> float:
+    """Return the bearing [degrees] at which the hand reaches the most distances and heights, ahead if that does."""
+    x, y, z = samples.points.T
+    cells = np.round(np.column_stack([np.hypot(x, y), z]) / (2 * STEP_M)).astype(int)
+    angles = np.degrees(np.arctan2(y, x))
+
+    def reached(bearing: float) -> int:
+        near = np.abs((angles - bearing + 180) % 360 - 180) <= WIDE_DEG
+        return len(np.unique(cells[near], axis=0))
+
+    bearings = sorted(np.arange(-180 + TURN_DEG, 180 + TURN_DEG, TURN_DEG), key=abs)
+    counts = [reached(float(bearing)) for bearing in bearings]
+    if counts[0] >= AHEAD_IS_ENOUGH * max(counts):
+        return 0.0
+    return float(bearings[int(np.argmax(counts))])
+
+
+def reach_of(solver: Solver, samples: Samples) -> Reach:
+    """Return what an arm claims to reach at its best bearing, over the floor."""
+    bearing = best_bearing(samples)
+    farthest = float(np.hypot(samples.points[:, 0], samples.points[:, 1]).max())
+    bands = int(np.ceil(max(float(samples.points[:, 2].max()), 0.0) / BAND_M))
+    distances = np.arange(STEP_M / 2, farthest + STEP_M, STEP_M)
+    heights = np.arange(STEP_M / 2, bands * BAND_M, STEP_M)
+    grid = in_plane(np.tile(distances, len(heights)), np.repeat(heights, len(distances)), bearing)
+    above = solver.reached(grid, from_above=True)
+    every = above.copy()
+    every[~above] = solver.reached(grid[~above], from_above=False)
+    rows = round(BAND_M / STEP_M)
+    found = []
+    for number in range(bands):
+        spans = [_span(one.reshape(bands, rows, -1)[number], distances) for one in (above, every)]
+        if any(spans):
+            low, high = round(number * BAND_M, 3), round((number + 1) * BAND_M, 3)
+            found.append(Band(height=(low, high), from_above=spans[0], any=spans[1]))
+    return Reach(bearing=bearing, bands=found)
+
+
+def _span(reached: np.ndarray, distances: np.ndarray) -> tuple[float, float] | None:
+    """Return the least and greatest distance between which the most points (H, D) are reached, nearly all of them."""
+    counts = np.concatenate([[0], np.cumsum(reached.sum(axis=0))])
+    first, last = np.triu_indices(len(distances))
+    inside = counts[last + 1] - counts[first]
+    good = (inside >= PURITY * len(reached) * (last + 1 - first)) & (distances[last] - distances[first] >= LEAST_SPAN_M)
+    if not good.any():
+        return None
+    best = int(np.argmax(np.where(good, inside, -1)))
+    return round(float(distances[first[best]]), 3), round(float(distances[last[best]]), 3)
