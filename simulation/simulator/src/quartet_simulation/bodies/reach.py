@@ -52,9 +52,9 @@ def reach_of(solver: Solver, samples: Samples, bearing: float | None) -> Reach:
     distances = np.arange(STEP_M / 2, farthest + STEP_M, STEP_M)
     heights = np.arange(STEP_M / 2, bands * BAND_M, STEP_M)
     grid = in_plane(np.tile(distances, len(heights)), np.repeat(heights, len(distances)), bearing)
-    above = solver.reached(grid, from_above=True)
+    above = ~np.isnan(solver.solve(grid, from_above=True)[:, 0])
     every = above.copy()
-    every[~above] = solver.reached(grid[~above], from_above=False)
+    every[~above] = ~np.isnan(solver.solve(grid[~above], from_above=False)[:, 0])
     rows = round(BAND_M / STEP_M)
     found = []
     for number in range(bands):

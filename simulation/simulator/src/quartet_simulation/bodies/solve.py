@@ -12,7 +12,9 @@ from quartet_simulation.bodies.workspace import Samples
 from quartet_simulation.described.chain import Chain
 
 TOLERANCE = 1e-4
-"""Of a solution [m, rad]."""
+"""Of the grasp point [m]."""
+LEAN = 0.02
+"""A hand that leans so little points straight down [rad]; many wrists end just before it."""
 ITERATIONS = 30
 ROUNDS = 6
 """Starts of the search for each point."""
@@ -28,12 +30,12 @@ class Solver:
         self._chain, self._contacts = chain, contacts
         self._samples, self._rng = samples, np.random.default_rng(seed)
 
-    def reached(self, points: np.ndarray, *, from_above: bool, rounds: int = ROUNDS) -> np.ndarray:
-        """Return for points (N, 3) whether a pose was found, (N,): with a hand straight down, or at any angle."""
-        solved = np.zeros(len(points), dtype=bool)
+    def solve(self, points: np.ndarray, *, from_above: bool, rounds: int = ROUNDS) -> np.ndarray:
+        """Return joints (N, J) for points (N, 3), with a hand straight down or at any angle; NaN: none were found."""
+        solved = np.full((len(points), len(self._chain.lower)), np.nan)
         known, joints = self._samples.points, self._samples.joints
         for number in range(rounds):
-            left = np.flatnonzero(~solved)
+            left = np.flatnonzero(np.isnan(solved[:, 0]))
             if not len(left):
                 break
             count = min(NEAREST, len(known))
@@ -42,7 +44,7 @@ class Solver:
             starts = joints[near[np.arange(len(left)), chosen]]
             for rows, found in self._descended(points[left], starts, from_above):
                 free = self._contacts.free(found)
-                solved[left[rows[free]]] = True
+                solved[left[rows[free]]] = found[free]
                 # Poses that are found are good places to search from for their neighbours.
                 known = np.vstack([known, points[left[rows[free]]]])
                 joints = np.vstack([joints, found[free]])
@@ -60,7 +62,8 @@ class Solver:
                 jacobian, error = _with_axis(poses, jacobian, error)
             else:
                 jacobian = jacobian[:, :3]
-            done = np.abs(error).max(axis=1) < TOLERANCE
+            done = np.abs(error[:, :3]).max(axis=1) < TOLERANCE
+            done &= np.linalg.norm(error[:, 3:], axis=1) < LEAN
             if done.any():
                 yield rows[done], joints[done]
             if done.all():

@@ -1,0 +1,208 @@
+"""The resume suite: what robots claim to reach against inverse kinematics and collision checks.
+
+Points are drawn from each claim of a body with an arm, and poses are searched for with other random numbers and three
+times the starts of the claim. A pose counts if MuJoCo's kinematics of the simulated robot has the grasp point there and
+its planner finds no collision. Points over the whole half-plane of the claims show what is reached and not claimed.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from quartet_benchmarks.errors import OptionError
+from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
+from quartet_deployment import project_root
+from quartet_simulation.bodies.body import BODY_FILE, ROBOT_FILE, Body, find_body
+from quartet_simulation.bodies.contacts import Contacts
+from quartet_simulation.bodies.reach import in_plane
+from quartet_simulation.bodies.resume import resume_of
+from quartet_simulation.bodies.solve import ROUNDS, Solver
+from quartet_simulation.bodies.workspace import sample
+from quartet_simulation.described.structure import pose_of
+from quartet_simulation.errors import SimulationError
+from quartet_simulation.mobile.file import bare, load_build
+from quartet_site import Reach, Resume, rendered
+
+POINTS, SHORT_POINTS = 500, 60
+"""Of a claim, of sphere and box; the half-plane has four times as many."""
+SHORT_BODIES = ("lifter", "rover")
+OTHER_SEED = 1_000_003
+"""Added to the seed of the resume for the search of the check."""
+MARGIN_M = 0.1
+"""Points of the half-plane are drawn up to this far beyond what is claimed."""
+NEAR_M = 0.001
+"""A grasp point that is so near is reached."""
+KINDS = {"from above": True, "any angle": False}
+
+
+@dataclass
+class Tally:
+    """Counts over all bodies."""
+
+    claimed: int = 0
+    claimed_reached: int = 0
+    reached: int = 0
+    reached_claimed: int = 0
+    worst_band: float = 1.0
+    worst_body: float = 1.0
+    cpu_s: float = 0.0
+    unstable: int = 0
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    bands: list[dict[str, Any]] = field(default_factory=list)
+
+
+def run(parameters: BenchParameters) -> BenchResult:
+    """Run the suite."""
+    points = SHORT_POINTS if parameters.short else POINTS
+    tally, notes = Tally(), list[str]()
+    for name, path in bodies(parameters).items():
+        try:
+            body = find_body(str(path), path.parent)
+        except SimulationError as error:
+            notes.append(f"{name}: not measured: {str(error).splitlines()[-1].strip()}")
+            continue
+        if body.arm is None:
+            notes.append(f"{name}: has no arm and claims no reach")
+            continue
+        parameters.progress(name)
+        _measure(name, path, body, points, parameters.seed, tally)
+    notes.append("sphere and box are the published shapes of the workspace, checked over the floor, without a target")
+    return BenchResult(
+        "resume",
+        {"points": points, "seed": parameters.seed, "bodies": len(tally.rows)},
+        {
+            "claimed_reached": Rate(tally.claimed_reached, tally.claimed),
+            "reached_claimed": Rate(tally.reached_claimed, tally.reached),
+            "claimed_reached_worst_band": tally.worst_band,
+            "reached_claimed_worst_body": tally.worst_body,
+            "cpu_s_most": tally.cpu_s,
+            "unstable_json": float(tally.unstable),
+        },
+        tally.rows,
+        tally.bands,
+        notes,
+    )
+
+
+def bodies(parameters: BenchParameters) -> dict[str, Path]:
+    """Return the file of each body that is measured. Raises OptionError for a robot that there is not."""
+    robots = project_root() / "deploy" / "robots"
+    found = {path.parent.name: path for name in (ROBOT_FILE, BODY_FILE) for path in sorted(robots.glob(f"*/{name}"))}
+    found["home"] = project_root() / "deploy" / "sites" / "home" / ROBOT_FILE
+    if parameters.robot is not None:
+        if parameters.robot not in found:
+            raise OptionError(f"robot: there is no '{parameters.robot}'; valid: {', '.join(sorted(found))}")
+        return {parameters.robot: found[parameters.robot]}
+    return {name: path for name, path in found.items() if not parameters.short or name in SHORT_BODIES}
+
+
+class Check:
+    """Whether the simulated arm of a body reaches points."""
+
+    def __init__(self, path: Path, body: Body, seed: int) -> None:
+        assert body.arm is not None
+        contacts = Contacts(body, body.arm)
+        samples = sample(body, body.arm, contacts, seed)
+        self._solver = Solver(body.arm.chain, contacts, samples, seed)
+        self._body, self._arm, self._data = body, body.arm, body.at_rest()
+        self._build = load_build(path) if path.name == ROBOT_FILE else None
+        self._planner = None if self._build is None else bare(self._build)
+
+    def reached(self, points: np.ndarray, *, from_above: bool) -> np.ndarray:
+        """Return for points (N, 3) in the base frame [m] whether a pose was found that holds, (N,)."""
+        found = self._solver.solve(points, from_above=from_above, rounds=3 * ROUNDS)
+        return np.array([not np.isnan(q[0]) and self._holds(q, point) for q, point in zip(found, points, strict=True)])
+
+    def _holds(self, joints: np.ndarray, point: np.ndarray) -> bool:
+        model, data = self._body.model, self._data
+        data.qpos[model.jnt_qposadr[list(self._arm.joints)]] = joints
+        mujoco.mj_kinematics(model, data)
+        tip = pose_of(data, int(model.jnt_bodyid[self._arm.joints[-1]])) @ self._arm.chain.tool
+        if np.abs((np.linalg.inv(self._body.base) @ tip)[:3, 3] - point).max() > NEAR_M:
+            return False
+        if self._planner is None:
+            return True
+        self._planner.set_arm(joints)
+        return not self._planner.colliding()
+
+
+def _measure(name: str, path: Path, body: Body, points: int, seed: int, tally: Tally) -> None:
+    begun = time.process_time()
+    resume = resume_of(body, seed)
+    cpu_s = time.process_time() - begun
+    assert resume.reach is not None
+    stable = rendered(resume_of(body, seed), "json") == rendered(resume, "json")
+    check, rng = Check(path, body, seed + OTHER_SEED), np.random.default_rng(seed)
+    bands = [band | {"body": name} for band in _claims(resume.reach, check, points, rng)]
+    reached, claimed = _half_plane(resume.reach, check, 4 * points, rng)
+    of_claims, hit = sum(one["points"] for one in bands), sum(one["reached"] for one in bands)
+    worst = min((one["reached"] / one["points"] for one in bands), default=0.0)
+    tally.rows.append(
+        {
+            "body": name,
+            "claimed_reached": round(hit / of_claims, 4),
+            "worst_band": round(worst, 4),
+            "reached_claimed": round(claimed / reached, 4),
+            "sphere_reached": _share(_in_sphere(resume, points, rng), check),
+            "box_reached": _share(_in_box(resume, points, rng), check),
+            "cpu_s": round(cpu_s, 1),
+            "stable": stable,
+        }
+    )
+    tally.bands += bands
+    tally.claimed, tally.claimed_reached = tally.claimed + of_claims, tally.claimed_reached + hit
+    tally.reached, tally.reached_claimed = tally.reached + reached, tally.reached_claimed + claimed
+    tally.worst_band, tally.worst_body = min(tally.worst_band, worst), min(tally.worst_body, claimed / reached)
+    tally.cpu_s, tally.unstable = max(tally.cpu_s, cpu_s), tally.unstable + (not stable)
+
+
+def _claims(reach: Reach, check: Check, points: int, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    """Yield for each claim how many of its points are reached."""
+    for band in reach.bands:
+        for kind, from_above in KINDS.items():
+            span = band.from_above if from_above else band.any
+            if span is not None:
+                drawn = in_plane(rng.uniform(*span, points), rng.uniform(*band.height, points), reach.bearing)
+                reached = int(check.reached(drawn, from_above=from_above).sum())
+                yield {"height": list(band.height), "kind": kind, "points": points, "reached": reached}
+
+
+def _half_plane(reach: Reach, check: Check, points: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Return how many points of the half-plane are reached in either way, and how many of these are claimed."""
+    farthest = max(span[1] for band in reach.bands for span in (band.from_above, band.any) if span is not None)
+    distances = rng.uniform(0.0, farthest + MARGIN_M, points)
+    heights = rng.uniform(0.0, reach.bands[-1].height[1] + MARGIN_M, points)
+    drawn, reached, claimed = in_plane(distances, heights, reach.bearing), 0, 0
+    for from_above in KINDS.values():
+        hits = check.reached(drawn, from_above=from_above)
+        reached += int(hits.sum())
+        claimed += sum(
+            reach.claims(float(distance), float(height), from_above=from_above)
+            for distance, height in zip(distances[hits], heights[hits], strict=True)
+        )
+    return reached, claimed
+
+
+def _in_sphere(resume: Resume, points: int, rng: np.random.Generator) -> np.ndarray:
+    sphere = resume.body.sphere
+    assert sphere is not None
+    ways = rng.normal(size=(points, 3))
+    ways *= sphere.radius * rng.uniform(size=(points, 1)) ** (1 / 3) / np.linalg.norm(ways, axis=1, keepdims=True)
+    return (np.array(sphere.center) + ways)[:, (0, 2, 1)]
+
+
+def _in_box(resume: Resume, points: int, rng: np.random.Generator) -> np.ndarray:
+    box = resume.body.box
+    assert box is not None
+    return rng.uniform(box.min_bound, box.max_bound, (points, 3))[:, (0, 2, 1)]
+
+
+def _share(points: np.ndarray, check: Check) -> float:
+    """Return the share of points over the floor that is reached."""
+    over = points[points[:, 2] > 0]
+    return round(float(check.reached(over, from_above=False).mean()), 4)
