@@ -21,8 +21,10 @@ from quartet_site.resume import (
     Resume,
     ResumeBody,
     Sphere,
+    Summaries,
     Summary,
     rendered,
+    summarised,
 )
 from quartet_site.site import (
     FLOOR_WORDS,
@@ -77,6 +79,7 @@ __all__ = [
     "SiteFile",
     "SiteFileError",
     "Sphere",
+    "Summaries",
     "Summary",
     "Surface",
     "Workspace",
@@ -97,5 +100,6 @@ __all__ = [
     "mobility_of",
     "normalise",
     "rendered",
+    "summarised",
     "write_correction",
 ]

@@ -19,6 +19,15 @@ Span = tuple[float, float]
 Vector = tuple[float, float, float]
 
 
+STAIR_M = 0.17
+"""Height of the steps of stairs."""
+FLOOR_M = 0.1
+"""What is reached so low is on the floor."""
+_UP_TO = ((0.5, "knee height"), (1.0, "table height"), (1.5, "counter height"), (float("inf"), "high shelves"))
+"""Names of heights, each below a bound."""
+_KINDS = ("fixed", "articulated")
+
+
 class Summary(Section):
     """An ability in words."""
 
@@ -123,6 +132,51 @@ class Resume(Section):
     """None: a body without an arm."""
 
 
+class Summaries(Section):
+    """The abilities in words, as a model or rules put them; EMOS gives no numbers in them."""
+
+    mobility: str
+    perception: str
+    manipulation: str
+
+
+def summarised(resume: Resume, summaries: Summaries | None = None) -> Resume:
+    """Return a resume with summaries, by default those that rules write."""
+    words = summaries or _by_rules(resume)
+    return resume.model_copy(
+        update={
+            "mobility": Summary(summary=words.mobility),
+            "perception": resume.perception.model_copy(update={"summary": words.perception}),
+            "manipulation": resume.manipulation.model_copy(update={"summary": words.manipulation}),
+        }
+    )
+
+
+def _by_rules(resume: Resume) -> Summaries:
+    mobility, cameras, reach = resume.body.mobility, resume.perception.cameras_info, resume.reach
+    climbs = f"climbs {'stairs' if mobility.step_m >= STAIR_M else 'low sills' if mobility.step_m > 0 else 'no steps'}"
+    moves = {
+        "wheels": f"drives on wheels over floors and {climbs}",
+        "legs": f"walks on legs and {climbs}",
+        "rotors": "flies over stairs and obstacles",
+        "none": "stands still",
+    }[mobility.kind]
+    fixed, turned = ([f"'{name}'" for name, one in cameras.items() if one.type == kind] for kind in _KINDS)
+    sees = [f"with {kind} camera {' and '.join(names)}" for kind, names in zip(_KINDS, (fixed, turned), strict=True) if names]
+    if reach is None:
+        handles = "has no arm and handles nothing"
+    else:
+        ways = [how for above, how in ((True, "from above"), (False, "from the side")) if reach.heights(from_above=above)]
+        low, high = reach.heights() or (0.0, 0.0)
+        lowest = "the floor" if low < FLOOR_M else "above the floor"
+        handles = f"grasps {' and '.join(ways)}, from {lowest} up to {next(what for most, what in _UP_TO if high < most)}"
+    return Summaries(
+        mobility=f"The robot {moves}.",
+        perception=f"The robot sees {' and '.join(sees)}." if sees else "The robot has no camera.",
+        manipulation=f"The robot {handles}.",
+    )
+
+
 def rendered(resume: Resume, format: Format) -> str:
     """Return a resume as text; equal resumes have equal texts."""
     return _FORMATS[format](resume)
@@ -158,7 +212,7 @@ def _markdown(resume: Resume) -> str:
 
 
 def _text(resume: Resume) -> str:
-    lines = [f"{resume.robot_id} is a {resume.robot_type}.", *_sections(resume, "", "{}")]
+    lines = [f"Robot {resume.robot_id} is of the type {resume.robot_type}.", *_sections(resume, "", "{}")]
     if resume.reach is not None:
         lines += [_band_in_words(band) for band in resume.reach.bands]
     return "\n".join(line for line in lines if line)
