@@ -73,6 +73,8 @@ class BodyFile(Section):
     posture: dict[str, Finite] = {}
     """Positions of joints, such as those of the legs, while the robot stands still [rad, m]; others are at 0, or as near
     as their limits allow."""
+    touching: list[tuple[str, str]] = []
+    """Pairs of bodies of the model whose shapes overlap in some poses, which is no collision."""
     arm: BodyArm | None = None
     cameras: dict[str, BodyCamera] = {}
     mobility: Mobility

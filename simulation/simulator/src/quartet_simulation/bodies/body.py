@@ -75,6 +75,8 @@ class Body:
     cameras: dict[str, Camera]
     mobility: Mobility
     arm: BodyArm | None
+    touching: tuple[tuple[int, int], ...] = ()
+    """Pairs of bodies whose overlap is no collision."""
 
     def at_rest(self) -> mujoco.MjData:
         """Return data of the model in the body's posture, kinematics computed."""
@@ -206,6 +208,12 @@ def _built(file: BodyFile, folder: Path) -> tuple[Body | None, list[Fault]]:
             faults.append((("posture", name), f"the model has no such hinge or slide; valid: {names.joints()}"))
         else:
             posture[model.jnt_qposadr[joint]] = value
+    touching: list[tuple[int, int]] = []
+    for number, pair in enumerate(file.touching):
+        found = [names.find(mujoco.mjtObj.mjOBJ_BODY, name) for name in pair]
+        if None in found:
+            faults.append((("touching", number), f"the model lacks one of {pair}; valid: {names.bodies()}"))
+        touching += [(one, other) for one, other in [found] if one is not None and other is not None]
     data = _data(model, posture)
     base = pose_of(data, foot) @ np.linalg.inv(standing(file.position_m, file.yaw_rad))
     arm, arm_faults = (None, []) if file.arm is None else _chain(file, read, names, data, foot, base)
@@ -214,7 +222,8 @@ def _built(file: BodyFile, folder: Path) -> tuple[Body | None, list[Fault]]:
     if faults:
         return None, faults
     kind = file.type or file.name
-    return Body(file.name, kind, file.role, model, posture, base, foot, cameras, file.mobility, arm), []
+    body = Body(file.name, kind, file.role, model, posture, base, foot, cameras, file.mobility, arm, tuple(touching))
+    return body, []
 
 
 def _first(model: mujoco.MjModel) -> int:

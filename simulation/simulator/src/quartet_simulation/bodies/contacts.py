@@ -13,8 +13,6 @@ from quartet_simulation.bodies.body import FLOOR, Body, BodyArm
 from quartet_simulation.described.arm import ALWAYS, SAMPLES
 from quartet_simulation.described.structure import lineage
 
-TOUCH = 0.001
-"""Contacts count from this depth [m]."""
 MOVED, STILL = 1, 2
 
 
@@ -22,7 +20,7 @@ class Contacts:
     """Collision checks of a body with an arm. Parts that do not collide by design are left out.
 
     Those are pairs that no joint of the arm moves against each other, neighbours in its chain, pairs that the model
-    excludes, pairs that meet in the body's posture, and pairs that meet in nearly all positions, as MoveIt's Setup
+    excludes or the body file names, pairs that meet in the body's posture, and pairs that meet in nearly all positions, as MoveIt's Setup
     Assistant disables them.
     """
 
@@ -38,6 +36,8 @@ class Contacts:
         self._apart = np.abs(rank[:, None] - rank[None, :]) <= 1
         # The first link may not go into the floor, which is no neighbour of it.
         self._apart[floor], self._apart[:, floor] = rank == 0, rank == 0
+        for one, other in body.touching:
+            self._leave_out(one, other)
         posture = self.data.qpos[self._places].copy()
         for one, other in self._met(posture):
             self._leave_out(one, other)
@@ -77,7 +77,7 @@ class Contacts:
         if not data.ncon:
             return []
         bodies = model.geom_bodyid[data.contact.geom]
-        counts = (data.contact.dist < -TOUCH) & ~self._apart[bodies[:, 0], bodies[:, 1]]
+        counts = (data.contact.dist < 0) & ~self._apart[bodies[:, 0], bodies[:, 1]]
         return [(int(min(pair)), int(max(pair))) for pair in bodies[counts]]
 
 

@@ -8,11 +8,15 @@ from quartet_simulation.bodies.solve import Solver
 from quartet_simulation.bodies.workspace import Samples
 from quartet_site import Band, Reach
 
-BAND_M = 0.1
+BAND_M = 0.05
 """Height of a band."""
-STEP_M = 0.02
-"""Distance of points in height and in horizontal distance."""
-PURITY = 0.98
+ROWS, STEP_M = 3, 0.02
+"""Rows of points in a band, and their distance in a row."""
+BEYOND_M = 0.08
+"""Points are tried so far beyond the sampled workspace."""
+LOWEST_M = 0.01
+"""Nothing is claimed below: the finger tips would touch the floor."""
+PURITY = 0.97
 """Least share of the points of a claim that the arm reaches."""
 LEAST_SPAN_M = 0.04
 TURN_DEG, WIDE_DEG = 15.0, 10.0
@@ -47,20 +51,20 @@ def best_bearing(samples: Samples) -> float:
 def reach_of(solver: Solver, samples: Samples, bearing: float | None) -> Reach:
     """Return what an arm claims to reach over the floor, at a bearing [degrees] or, None, at its best one."""
     bearing = best_bearing(samples) if bearing is None else bearing
-    farthest = float(np.hypot(samples.points[:, 0], samples.points[:, 1]).max())
-    bands = int(np.ceil(max(float(samples.points[:, 2].max()), 0.0) / BAND_M))
-    distances = np.arange(STEP_M / 2, farthest + STEP_M, STEP_M)
-    heights = np.arange(STEP_M / 2, bands * BAND_M, STEP_M)
+    # The extremes of a grid of joint positions are not those of the arm.
+    farthest = float(np.hypot(samples.points[:, 0], samples.points[:, 1]).max()) + BEYOND_M
+    bands = int(np.ceil((max(float(samples.points[:, 2].max()), 0.0) + BEYOND_M) / BAND_M))
+    distances = np.arange(STEP_M / 2, farthest, STEP_M)
+    heights = (np.arange(bands * ROWS) + 0.5) * BAND_M / ROWS
     grid = in_plane(np.tile(distances, len(heights)), np.repeat(heights, len(distances)), bearing)
     above = ~np.isnan(solver.solve(grid, from_above=True)[:, 0])
     every = above.copy()
     every[~above] = ~np.isnan(solver.solve(grid[~above], from_above=False)[:, 0])
-    rows = round(BAND_M / STEP_M)
     found = []
     for number in range(bands):
-        spans = [_span(one.reshape(bands, rows, -1)[number], distances) for one in (above, every)]
+        spans = [_span(one.reshape(bands, ROWS, -1)[number], distances) for one in (above, every)]
         if any(spans):
-            low, high = round(number * BAND_M, 3), round((number + 1) * BAND_M, 3)
+            low, high = round(max(number * BAND_M, LOWEST_M), 3), round((number + 1) * BAND_M, 3)
             found.append(Band(height=(low, high), from_above=spans[0], any=spans[1]))
     return Reach(bearing=bearing, bands=found)
 

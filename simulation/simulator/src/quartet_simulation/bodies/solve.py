@@ -16,10 +16,16 @@ TOLERANCE = 1e-4
 LEAN = 0.02
 """A hand that leans so little points straight down [rad]; many wrists end just before it."""
 ITERATIONS = 30
-ROUNDS = 6
-"""Starts of the search for each point."""
-NEAREST = 12
-"""A search starts from one of so many known poses whose grasp points are nearest."""
+ROUNDS = 16
+"""Starts of the search for each point that is near others with a pose."""
+FEW_ROUNDS, NEAR_M = 4, 0.08
+"""After so many starts a point that is farther than this from all with a pose is given up [m]."""
+NEAREST, MOST_NEAREST = 12, 600
+"""A search starts from one of so many known poses whose grasp points are nearest, from more in each round."""
+TURN_M = 0.15
+"""How much the direction of a hand counts, where it matters, for how near a known pose is [m]."""
+SPREAD = 0.2
+"""Standard deviation from a known pose of all searches but the first [rad, m]."""
 DOWN = np.array([0.0, 0.0, -1.0])
 
 
@@ -33,22 +39,36 @@ class Solver:
     def solve(self, points: np.ndarray, *, from_above: bool, rounds: int = ROUNDS) -> np.ndarray:
         """Return joints (N, J) for points (N, 3), with a hand straight down or at any angle; NaN: none were found."""
         solved = np.full((len(points), len(self._chain.lower)), np.nan)
-        known, joints = self._samples.points, self._samples.joints
+        joints = self._samples.joints
         for number in range(rounds):
-            left = np.flatnonzero(np.isnan(solved[:, 0]))
+            without = np.isnan(solved[:, 0])
+            left = np.flatnonzero(without)
+            if number >= FEW_ROUNDS and len(left) and len(left) < len(points):
+                left = left[cKDTree(points[~without]).query(points[left])[0] <= NEAR_M]
             if not len(left):
                 break
-            count = min(NEAREST, len(known))
-            near = cKDTree(known).query(points[left], count)[1].reshape(len(left), count)
-            chosen = self._rng.integers(0, count, len(left)) if number else np.zeros(len(left), dtype=int)
-            starts = joints[near[np.arange(len(left)), chosen]]
+            starts = self._starts(points[left], joints, from_above, number)
             for rows, found in self._descended(points[left], starts, from_above):
                 free = self._contacts.free(found)
                 solved[left[rows[free]]] = found[free]
                 # Poses that are found are good places to search from for their neighbours.
-                known = np.vstack([known, points[left[rows[free]]]])
                 joints = np.vstack([joints, found[free]])
         return solved
+
+    def _starts(self, points: np.ndarray, known: np.ndarray, from_above: bool, number: int) -> np.ndarray:
+        """Return joints (N, J) to search from in a round, drawn from the known poses that are nearest."""
+        poses = self._chain.poses(known)[0]
+        have, wanted = poses[:, :3, 3], points
+        if from_above:
+            have = np.hstack([have, TURN_M * poses[:, :3, 2]])
+            wanted = np.hstack([points, np.tile(TURN_M * DOWN, (len(points), 1))])
+        count = min(NEAREST * (1 + number) ** 2, MOST_NEAREST, len(known))
+        near = cKDTree(have).query(wanted, count)[1].reshape(len(points), count)
+        if number == 0:
+            return known[near[:, 0]]
+        chosen = near[np.arange(len(points)), self._rng.integers(0, count, len(points))]
+        starts = known[chosen] + self._rng.normal(0.0, SPREAD, (len(points), known.shape[1]))
+        return np.clip(starts, self._chain.lower, self._chain.upper)
 
     def _descended(
         self, points: np.ndarray, joints: np.ndarray, from_above: bool
