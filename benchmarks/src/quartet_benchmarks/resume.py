@@ -17,8 +17,9 @@ import numpy as np
 from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
 from quartet_deployment import project_root
-from quartet_simulation.bodies.body import BODY_FILE, ROBOT_FILE, Body, find_body
+from quartet_simulation.bodies.body import Body
 from quartet_simulation.bodies.contacts import Contacts
+from quartet_simulation.bodies.load import BODY_FILE, ROBOT_FILE, find_body
 from quartet_simulation.bodies.reach import in_plane
 from quartet_simulation.bodies.resume import resume_of
 from quartet_simulation.bodies.solve import ROUNDS, Solver
@@ -138,7 +139,7 @@ def _measure(name: str, path: Path, body: Body, points: int, seed: int, tally: T
     assert resume.reach is not None
     stable = rendered(resume_of(body, seed), "json") == rendered(resume, "json")
     check, rng = Check(path, body, seed + OTHER_SEED), np.random.default_rng(seed)
-    bands = [band | {"body": name} for band in _claims(resume.reach, check, points, rng)]
+    bands: list[dict[str, Any]] = [{"body": name} | band for band in _claims(resume.reach, check, points, rng)]
     reached, claimed = _half_plane(resume.reach, check, 4 * points, rng)
     of_claims, hit = sum(one["points"] for one in bands), sum(one["reached"] for one in bands)
     worst = min((one["reached"] / one["points"] for one in bands), default=0.0)

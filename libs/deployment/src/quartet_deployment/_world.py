@@ -145,7 +145,7 @@ def run_worlds(*arguments: str) -> str:
 
 
 def resume_of(body: str, seed: int = 0) -> Resume:
-    """Return the resume of a body: a name in deploy/robots, a folder or a file. Raises OptionError with what is wrong."""
+    """Return the resume of a body: a name in deploy/robots, a folder or a file. Raises OptionError."""
     robots = str(project_root() / "deploy" / "robots")
     printed = _run_tool("quartet_simulation.bodies", body, "--robots", robots, "--seed", str(seed))
     return Resume.model_validate_json(printed)

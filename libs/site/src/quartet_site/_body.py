@@ -71,8 +71,8 @@ class BodyFile(Section):
     """Origin of the foot in the base frame: on the floor below the robot, x ahead, y left, z up."""
     yaw_rad: Finite = 0.0
     posture: dict[str, Finite] = {}
-    """Positions of joints, such as those of the legs, while the robot stands still [rad, m]; others are at 0, or as near
-    as their limits allow."""
+    """Positions of joints, such as those of legs, while the robot stands still [rad, m]; others are at 0, or as near as
+    their limits allow."""
     touching: list[tuple[str, str]] = []
     """Pairs of bodies of the model whose shapes overlap in some poses, which is no collision."""
     arm: BodyArm | None = None

@@ -5,7 +5,7 @@ The keys down to `arm_workspace` are those that EMOS published (arXiv 2410.22662
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Literal, cast
 from xml.etree import ElementTree
 
 from pydantic import Field
@@ -162,14 +162,22 @@ def _by_rules(resume: Resume) -> Summaries:
         "none": "stands still",
     }[mobility.kind]
     fixed, turned = ([f"'{name}'" for name, one in cameras.items() if one.type == kind] for kind in _KINDS)
-    sees = [f"with {kind} camera {' and '.join(names)}" for kind, names in zip(_KINDS, (fixed, turned), strict=True) if names]
+    sees = [
+        f"with {kind} camera {' and '.join(names)}"
+        for kind, names in zip(_KINDS, (fixed, turned), strict=True)
+        if names
+    ]
     if reach is None:
         handles = "has no arm and handles nothing"
     else:
-        ways = [how for above, how in ((True, "from above"), (False, "from the side")) if reach.heights(from_above=above)]
+        ways = [
+            how for above, how in ((True, "from above"), (False, "from the side")) if reach.heights(from_above=above)
+        ]
         low, high = reach.heights() or (0.0, 0.0)
         lowest = "the floor" if low < FLOOR_M else "above the floor"
-        handles = f"grasps {' and '.join(ways)}, from {lowest} up to {next(what for most, what in _UP_TO if high < most)}"
+        handles = (
+            f"grasps {' and '.join(ways)}, from {lowest} up to {next(what for most, what in _UP_TO if high < most)}"
+        )
     return Summaries(
         mobility=f"The robot {moves}.",
         perception=f"The robot sees {' and '.join(sees)}." if sees else "The robot has no camera.",
@@ -193,18 +201,22 @@ def _xml(resume: Resume) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _add(parent: ElementTree.Element, value: Any) -> None:
-    """Add a JSON value to an element: keys are elements, and names that XML does not allow are attributes."""
+def _add(parent: ElementTree.Element, value: object) -> None:
+    """Add a JSON value to an element; keys are elements, but names of cameras, which XML may not allow, attributes."""
     if isinstance(value, dict):
-        for key, one in value.items():
-            named = parent.tag in ("cameras_info", "camera_tilt")
-            element = ElementTree.SubElement(parent, "camera" if named else key, {"name": key} if named else {})
-            _add(element, one)
-    elif isinstance(value, list) and value and isinstance(value[0], dict):
-        for one in value:
-            _add(ElementTree.SubElement(parent, "item"), one)
+        named = parent.tag in ("cameras_info", "camera_tilt")
+        for key, one in cast("dict[str, object]", value).items():
+            attributes = {"name": key} if named else dict[str, str]()
+            _add(ElementTree.SubElement(parent, "camera" if named else key, attributes), one)
+    elif isinstance(value, list):
+        items = cast("list[object]", value)
+        if any(isinstance(one, dict) for one in items):
+            for one in items:
+                _add(ElementTree.SubElement(parent, "item"), one)
+        else:
+            parent.text = " ".join(map(str, items))
     elif value is not None:
-        parent.text = " ".join(str(one) for one in value) if isinstance(value, list) else str(value)
+        parent.text = str(value)
 
 
 def _markdown(resume: Resume) -> str:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from quartet_simulation.bodies.body import find_body
+from quartet_simulation.bodies.load import find_body
 from quartet_simulation.bodies.resume import resume_of
 from quartet_simulation.errors import SimulationError
 from quartet_site import rendered

@@ -19,9 +19,9 @@ MOVED, STILL = 1, 2
 class Contacts:
     """Collision checks of a body with an arm. Parts that do not collide by design are left out.
 
-    Those are pairs that no joint of the arm moves against each other, neighbours in its chain, pairs that the model
-    excludes or the body file names, pairs that meet in the body's posture, and pairs that meet in nearly all positions, as MoveIt's Setup
-    Assistant disables them.
+    Those are pairs that no joint of the arm moves against each other, neighbours in its chain, pairs that the body file
+    names or the model excludes, pairs that meet in the body's posture, and pairs that meet in nearly all positions, as
+    MoveIt's Setup Assistant disables them.
     """
 
     def __init__(self, body: Body, arm: BodyArm) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quartet_simulation.bodies.body import Body, BodyArm
+from quartet_simulation.bodies.body import Body
 from quartet_simulation.bodies.contacts import Contacts
 from quartet_simulation.bodies.reach import reach_of
 from quartet_simulation.bodies.solve import Solver

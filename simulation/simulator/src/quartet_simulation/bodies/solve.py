@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from quartet_simulation.bodies.contacts import Contacts
 from quartet_simulation.bodies.workspace import Samples
@@ -44,7 +44,7 @@ class Solver:
             without = np.isnan(solved[:, 0])
             left = np.flatnonzero(without)
             if number >= FEW_ROUNDS and len(left) and len(left) < len(points):
-                left = left[cKDTree(points[~without]).query(points[left])[0] <= NEAR_M]
+                left = left[KDTree(points[~without]).query(points[left])[0] <= NEAR_M]
             if not len(left):
                 break
             starts = self._starts(points[left], joints, from_above, number)
@@ -63,7 +63,7 @@ class Solver:
             have = np.hstack([have, TURN_M * poses[:, :3, 2]])
             wanted = np.hstack([points, np.tile(TURN_M * DOWN, (len(points), 1))])
         count = min(NEAREST * (1 + number) ** 2, MOST_NEAREST, len(known))
-        near = cKDTree(have).query(wanted, count)[1].reshape(len(points), count)
+        near = KDTree(have).query(wanted, count)[1].reshape(len(points), count)
         if number == 0:
             return known[near[:, 0]]
         chosen = near[np.arange(len(points)), self._rng.integers(0, count, len(points))]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import mujoco
 import numpy as np
 
 from quartet_simulation.arm.collision import CollisionWorld

@@ -329,8 +329,8 @@ class _Reader:
             if len(joints) > 1:
                 where = f"{self.found.path}:{self.found.line_of('joint', joints[1])}"
                 raise ModelFileError(
-                    f"{where}: the joint '{joints[1]}' closes a loop at the link '{link}', which hangs on '{joints[0]}'; "
-                    "valid: a tree, in which each link hangs on one joint"
+                    f"{where}: the joint '{joints[1]}' closes a loop at the link '{link}', which hangs on "
+                    f"'{joints[0]}' already; valid: a tree, in which each link hangs on one joint"
                 )
         first = [name for link in tree.findall("link") if (name := link.get("name")) not in carried]
         if len(first) != 1:

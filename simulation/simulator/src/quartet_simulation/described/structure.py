@@ -139,16 +139,20 @@ class Names:
         self.model = model
 
     def find(self, kind: mujoco.mjtObj, name: str) -> int | None:
+        """Return the number of a part, or None."""
         number = mujoco.mj_name2id(self.model, kind, name)
         return None if number < 0 else int(number)
 
     def body(self, number: int) -> str:
+        """Return the name of a body, or its number."""
         return self.model.body(number).name or f"body {number}"
 
     def bodies(self) -> str:
+        """List the bodies."""
         return listed(self.model.body(number).name for number in range(1, self.model.nbody))
 
     def joints(self) -> str:
+        """List the hinges and slides."""
         types = self.model.jnt_type
         return listed(
             self.model.joint(number).name for number in range(self.model.njnt) if int(types[number]) in _MOVES
