@@ -220,14 +220,15 @@ def _add(parent: ElementTree.Element, value: object) -> None:
 
 
 def _markdown(resume: Resume) -> str:
-    return "\n".join([f"# {resume.robot_id}", "", *_sections(resume, "## {}\n", "- {}"), *_reach_table(resume)])
+    links = ["", "## Links", "", "```", resume.body.tree, "```"]
+    return "\n".join([f"# {resume.robot_id}", "", *_sections(resume, "## {}\n", "- {}"), *_reach_table(resume), *links])
 
 
 def _text(resume: Resume) -> str:
     lines = [f"Robot {resume.robot_id} is of the type {resume.robot_type}.", *_sections(resume, "", "{}")]
     if resume.reach is not None:
         lines += [_band_in_words(band) for band in resume.reach.bands]
-    return "\n".join(line for line in lines if line)
+    return "\n".join(line for line in [*lines, "Its links and their joints:", resume.body.tree] if line)
 
 
 def _sections(resume: Resume, title: str, line: str) -> Iterator[str]:
@@ -270,12 +271,12 @@ def workspace_facts(resume: Resume) -> Iterator[str]:
         yield f"Workspace: a sphere of radius {space.radius:g} m around {list(space.center)} [x, height, y]."
     else:
         yield f"Workspace: a box from {list(space.min_bound)} to {list(space.max_bound)} [x, height, y]."
-    for from_above, how in ((True, "from above"), (False, "at any angle")):
+    for from_above, how in ((True, "straight down"), (False, "at any angle")):
         if (heights := resume.reach.heights(from_above=from_above)) is None:
-            yield f"It grasps nothing {how}."
+            yield f"With its hand {how} it reaches nothing."
         else:
-            yield f"It grasps {how} at heights from {heights[0]:g} to {heights[1]:g} m."
-    yield f"It reaches best at a bearing of {resume.reach.bearing:g} degrees, where 0 is ahead and 90 is left."
+            yield f"With its hand {how} it reaches heights from {heights[0]:g} to {heights[1]:g} m."
+    yield f"Its reach holds at a bearing of {resume.reach.bearing:g} degrees (0: ahead, 90: left)."
 
 
 def _reach_table(resume: Resume) -> Iterator[str]:
@@ -289,13 +290,13 @@ def _reach_table(resume: Resume) -> Iterator[str]:
 
 def _band_in_words(band: Band) -> str:
     return (
-        f"At heights from {_span(band.height)} m it reaches from above {_span(band.from_above)} m "
-        f"and at any angle {_span(band.any)} m away."
+        f"Reach at heights from {_span(band.height)} m: {_span(band.from_above)} m with the hand straight down, "
+        f"{_span(band.any)} m at any angle."
     )
 
 
 def _span(span: Span | None) -> str:
-    return "–" if span is None else f"{span[0]:.2f} to {span[1]:.2f}"
+    return "none" if span is None else f"{span[0]:.2f} to {span[1]:.2f}"
 
 
 _FORMATS: dict[Format, Callable[[Resume], str]] = {"json": _json, "xml": _xml, "markdown": _markdown, "text": _text}

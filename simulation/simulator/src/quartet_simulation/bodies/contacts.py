@@ -30,7 +30,7 @@ class Contacts:
         self.data.qpos[:] = body.posture
         self._places = self.model.jnt_qposadr[list(arm.joints)]
         self._rank = _ranks(self.model, arm)
-        floor = int(self.model.body(FLOOR).id)
+        floor = self._floor = int(self.model.body(FLOOR).id)
         self._mask()
         rank = self._rank
         self._apart = np.abs(rank[:, None] - rank[None, :]) <= 1
@@ -67,7 +67,9 @@ class Contacts:
         sum_masks(model)
 
     def _leave_out(self, one: int, other: int) -> None:
-        self._apart[one, other] = self._apart[other, one] = True
+        # To be in the floor is never by design.
+        if self._floor not in (one, other):
+            self._apart[one, other] = self._apart[other, one] = True
 
     def _met(self, joints: np.ndarray) -> list[tuple[int, int]]:
         model, data = self.model, self.data
