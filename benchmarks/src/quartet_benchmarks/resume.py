@@ -164,13 +164,15 @@ def _measure(name: str, path: Path, body: Body, points: int, seed: int, tally: T
 
 def _claims(reach: Reach, check: Check, points: int, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
     """Yield for each claim how many of its points are reached."""
-    for band in reach.bands:
-        for kind, from_above in KINDS.items():
-            span = band.from_above if from_above else band.any
-            if span is not None:
-                drawn = in_plane(rng.uniform(*span, points), rng.uniform(*band.height, points), reach.bearing)
-                reached = int(check.reached(drawn, from_above=from_above).sum())
-                yield {"height": list(band.height), "kind": kind, "points": points, "reached": reached}
+    for kind, from_above in KINDS.items():
+        spans = [(band.height, band.from_above if from_above else band.any) for band in reach.bands]
+        claims = [(height, span) for height, span in spans if span is not None]
+        drawn = [
+            in_plane(rng.uniform(*span, points), rng.uniform(*height, points), reach.bearing) for height, span in claims
+        ]
+        reached = check.reached(np.vstack([np.empty((0, 3)), *drawn]), from_above=from_above)
+        for (height, _), hits in zip(claims, reached.reshape(-1, points), strict=True):
+            yield {"height": list(height), "kind": kind, "points": points, "reached": int(hits.sum())}
 
 
 def _half_plane(reach: Reach, check: Check, points: int, rng: np.random.Generator) -> tuple[int, int]:

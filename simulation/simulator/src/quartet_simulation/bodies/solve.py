@@ -15,7 +15,8 @@ TOLERANCE = 1e-4
 """Of the grasp point [m]."""
 LEAN = 0.02
 """A hand that leans so little points straight down [rad]; many wrists end just before it."""
-ITERATIONS = 30
+TURNS, ITERATIONS = 4, 8
+"""A search has so many turns of iterations, and ends after one that has not halved its error."""
 ROUNDS = 16
 """Starts of the search for each point that is near others with a pose."""
 FEW_ROUNDS, NEAR_M = 4, 0.08
@@ -34,12 +35,15 @@ class Solver:
 
     def __init__(self, chain: Chain, contacts: Contacts, samples: Samples, seed: int) -> None:
         self._chain, self._contacts = chain, contacts
-        self._samples, self._rng = samples, np.random.default_rng(seed)
+        self._rng = np.random.default_rng(seed)
+        self._joints = samples.joints
+        """Known free poses; those that are found are good places to search from for their neighbours."""
+        self._tips = chain.poses(samples.joints)[0][:, :3, 2:]
+        """Directions of the hand and grasp points in the known poses (K, 3, 2)."""
 
     def solve(self, points: np.ndarray, *, from_above: bool, rounds: int = ROUNDS) -> np.ndarray:
         """Return joints (N, J) for points (N, 3), with a hand straight down or at any angle; NaN: none were found."""
         solved = np.full((len(points), len(self._chain.lower)), np.nan)
-        joints = self._samples.joints
         for number in range(rounds):
             without = np.isnan(solved[:, 0])
             left = np.flatnonzero(without)
@@ -47,35 +51,35 @@ class Solver:
                 left = left[KDTree(points[~without]).query(points[left])[0] <= NEAR_M]
             if not len(left):
                 break
-            starts = self._starts(points[left], joints, from_above, number)
+            starts = self._starts(points[left], from_above, number)
             for rows, found in self._descended(points[left], starts, from_above):
                 free = self._contacts.free(found)
                 solved[left[rows[free]]] = found[free]
-                # Poses that are found are good places to search from for their neighbours.
-                joints = np.vstack([joints, found[free]])
+            new = solved[left][~np.isnan(solved[left, 0])]
+            self._joints = np.vstack([self._joints, new])
+            self._tips = np.vstack([self._tips, self._chain.poses(new)[0][:, :3, 2:]])
         return solved
 
-    def _starts(self, points: np.ndarray, known: np.ndarray, from_above: bool, number: int) -> np.ndarray:
+    def _starts(self, points: np.ndarray, from_above: bool, number: int) -> np.ndarray:
         """Return joints (N, J) to search from in a round, drawn from the known poses that are nearest."""
-        poses = self._chain.poses(known)[0]
-        have, wanted = poses[:, :3, 3], points
+        have, wanted = self._tips[:, :, 1], points
         if from_above:
-            have = np.hstack([have, TURN_M * poses[:, :3, 2]])
+            have = np.hstack([have, TURN_M * self._tips[:, :, 0]])
             wanted = np.hstack([points, np.tile(TURN_M * DOWN, (len(points), 1))])
-        count = min(NEAREST * (1 + number) ** 2, MOST_NEAREST, len(known))
+        count = min(NEAREST * (1 + number) ** 2, MOST_NEAREST, len(have))
         near = KDTree(have).query(wanted, count)[1].reshape(len(points), count)
         if number == 0:
-            return known[near[:, 0]]
+            return self._joints[near[:, 0]]
         chosen = near[np.arange(len(points)), self._rng.integers(0, count, len(points))]
-        starts = known[chosen] + self._rng.normal(0.0, SPREAD, (len(points), known.shape[1]))
+        starts = self._joints[chosen] + self._rng.normal(0.0, SPREAD, (len(points), self._joints.shape[1]))
         return np.clip(starts, self._chain.lower, self._chain.upper)
 
     def _descended(
         self, points: np.ndarray, joints: np.ndarray, from_above: bool
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield rows of points and the joints that reach them, as they are found."""
-        rows = np.arange(len(points))
-        for _ in range(ITERATIONS):
+        rows, before = np.arange(len(points)), np.full(len(points), np.inf)
+        for number in range(TURNS * ITERATIONS):
             poses, jacobian = self._chain.poses(joints)
             error = points[rows] - poses[:, :3, 3]
             if from_above:
@@ -88,8 +92,12 @@ class Solver:
                 yield rows[done], joints[done]
             if done.all():
                 return
-            rows, joints = rows[~done], joints[~done]
-            joints = self._chain.improved(joints, jacobian[~done], error[~done])
+            left, size = ~done, np.abs(error).max(axis=1)
+            if number % ITERATIONS == 0:
+                left &= size < before / 2
+                before = size
+            rows, before = rows[left], before[left]
+            joints = self._chain.improved(joints[left], jacobian[left], error[left])
 
 
 def _with_axis(poses: np.ndarray, jacobian: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
