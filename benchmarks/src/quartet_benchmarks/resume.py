@@ -6,7 +6,7 @@ its planner finds no collision. Points over the whole half-plane of the claims s
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,16 @@ from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
 from quartet_deployment import project_root
 from quartet_simulation.bodies.body import Body
 from quartet_simulation.bodies.contacts import Contacts
-from quartet_simulation.bodies.load import BODY_FILE, ROBOT_FILE, find_body
+from quartet_simulation.bodies.load import BODY_FILE, ROBOT_FILE, build_of, find_body
 from quartet_simulation.bodies.reach import in_plane
 from quartet_simulation.bodies.resume import resume_of
 from quartet_simulation.bodies.solve import ROUNDS, Solver
 from quartet_simulation.bodies.workspace import sample
 from quartet_simulation.described.structure import pose_of
 from quartet_simulation.errors import SimulationError
-from quartet_simulation.mobile.file import bare, load_build
+from quartet_simulation.mobile.file import bare
 from quartet_site import Reach, Resume, rendered
+from quartet_site.resume import Span
 
 POINTS, SHORT_POINTS = 500, 60
 """Of a claim, of sphere and box; the half-plane has four times as many."""
@@ -111,8 +112,8 @@ class Check:
         samples = sample(body, body.arm, contacts, seed)
         self._solver = Solver(body.arm.chain, contacts, samples, seed)
         self._body, self._arm, self._data = body, body.arm, body.at_rest()
-        self._build = load_build(path) if path.name == ROBOT_FILE else None
-        self._planner = None if self._build is None else bare(self._build)
+        build = build_of(path) if path.name == ROBOT_FILE else None
+        self._planner = None if build is None else bare(build)
 
     def reached(self, points: np.ndarray, *, from_above: bool) -> np.ndarray:
         """Return for points (N, 3) in the base frame [m] whether a pose was found that holds, (N,)."""
@@ -165,19 +166,26 @@ def _measure(name: str, path: Path, body: Body, points: int, seed: int, tally: T
 def _claims(reach: Reach, check: Check, points: int, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
     """Yield for each claim how many of its points are reached."""
     for kind, from_above in KINDS.items():
-        spans = [(band.height, band.from_above if from_above else band.any) for band in reach.bands]
-        claims = [(height, span) for height, span in spans if span is not None]
+        claims = [(band.height, spans) for band in reach.bands if (spans := band.spans(from_above=from_above))]
         drawn = [
-            in_plane(rng.uniform(*span, points), rng.uniform(*height, points), reach.bearing) for height, span in claims
+            in_plane(_within(spans, points, rng), rng.uniform(*height, points), reach.bearing)
+            for height, spans in claims
         ]
         reached = check.reached(np.vstack([np.empty((0, 3)), *drawn]), from_above=from_above)
         for (height, _), hits in zip(claims, reached.reshape(-1, points), strict=True):
             yield {"height": list(height), "kind": kind, "points": points, "reached": int(hits.sum())}
 
 
+def _within(spans: Sequence[Span], points: int, rng: np.random.Generator) -> np.ndarray:
+    """Return distances (points,) that are uniform over spans."""
+    lengths = np.array([high - low for low, high in spans])
+    chosen = rng.choice(len(spans), points, p=lengths / lengths.sum())
+    return np.array(spans)[chosen, 0] + rng.uniform(size=points) * lengths[chosen]
+
+
 def _half_plane(reach: Reach, check: Check, points: int, rng: np.random.Generator) -> tuple[int, int]:
     """Return how many points of the half-plane are reached in either way, and how many of these are claimed."""
-    farthest = max(span[1] for band in reach.bands for span in (band.from_above, band.any) if span is not None)
+    farthest = max(high for band in reach.bands for _, high in (*band.from_above, *band.any))
     distances = rng.uniform(0.0, farthest + MARGIN_M, points)
     heights = rng.uniform(0.0, reach.bands[-1].height[1] + MARGIN_M, points)
     drawn, reached, claimed = in_plane(distances, heights, reach.bearing), 0, 0

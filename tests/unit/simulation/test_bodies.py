@@ -29,8 +29,8 @@ def link(name: str, length: float) -> str:
     middle, size = length / 2, max(length - 0.12, 0.04)
     return (
         f'<link name="{name}"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" '
-        f'iyz="0"/></inertial><collision><origin xyz="0 0 {middle}"/><geometry><box size="0.06 0.06 {size}"/></geometry>'
-        "</collision></link>"
+        f'iyz="0"/></inertial><collision><origin xyz="0 0 {middle}"/><geometry>'
+        f'<box size="0.06 0.06 {size}"/></geometry></collision></link>'
     )
 
 
@@ -173,14 +173,12 @@ def test_claims_are_reached_and_what_is_reached_is_claimed(boxes, resume):
         low, high = reach.heights(from_above=from_above)
         distances, heights = rng.uniform(0, 0.9, 400), rng.uniform(low, high, 400)
         reached = check.reached(in_plane(distances, heights, 0.0), from_above=from_above)
-        claimed = np.array(
-            [reach.claims(*one, from_above=from_above) for one in zip(distances, heights, strict=True)]
-        )
+        claimed = np.array([reach.claims(*one, from_above=from_above) for one in zip(distances, heights, strict=True)])
         assert reached[claimed].mean() > 0.95
         assert claimed[reached].mean() > 0.85
     # A hand that points down is 0.1 m above what it grasps, and the arm is 0.7 m long up to it.
     table = next(band for band in reach.bands if band.height[0] == pytest.approx(0.4))
-    assert table.from_above[1] == pytest.approx(math.sqrt(0.7**2 - 0.125**2), abs=0.05)
+    assert table.from_above[-1][1] == pytest.approx(math.sqrt(0.7**2 - 0.125**2), abs=0.05)
     assert reach.heights(from_above=True)[1] < reach.heights()[1] <= 1.25
 
 
@@ -238,7 +236,7 @@ def test_every_format_has_the_figures(resume):
     for format in ("markdown", "text"):
         text = rendered(whole, format)
         assert "'head' is 0.5 m high, sees 70 degrees across and looks 28.6 degrees below the horizon" in text
-        assert f"{whole.reach.bands[5].any[1]:.2f}" in text
+        assert f"{whole.reach.bands[5].any[-1][1]:.2f}" in text
         assert whole.body.tree in text
 
 

@@ -53,11 +53,11 @@ def resume(
         found = resume_of(what, seed)
     except OptionError as error:
         raise UsageError(str(error)) from error
-    summaries = None if model is None else asyncio.run(_by_model(found, model))
+    summaries = None if model is None else asyncio.run(summaries_by(found, model))
     print(rendered(summarised(found, summaries), format or "text"))
 
 
-async def _by_model(resume: Resume, model: str) -> Summaries:
+async def summaries_by(resume: Resume, model: str) -> Summaries:
     """Return what a model says about a robot, by one call. Raises UsageError."""
     from quartet_agent_runtime import GatewayClient, ModelUnavailableError
 

@@ -154,7 +154,7 @@ def resume_of(body: str, seed: int = 0) -> Resume:
 def is_body(named: str) -> bool:
     """Return whether a name is that of a body: a folder in deploy/robots, or the path of a folder or file."""
     path = Path(named)
-    return bool(path.suffix) or "/" in named or path.exists() or (project_root() / "deploy" / "robots" / named).is_dir()
+    return bool(path.suffix) or "/" in named or path.is_dir() or (project_root() / "deploy" / "robots" / named).is_dir()
 
 
 def _run_tool(module: str, *arguments: str) -> str:

@@ -89,13 +89,20 @@ class ResumeBody(Section):
 
 
 class Band(Section):
-    """Horizontal reach of the grasp point in a band of heights, from the origin of the base frame."""
+    """Horizontal reach of the grasp point in a band of heights, from the origin of the base frame.
+
+    There are up to two spans, such as over the robot's back and before it; none: nothing is claimed.
+    """
 
     height: Span
-    from_above: Span | None = None
-    """With a hand that points straight down; None: nothing is claimed."""
-    any: Span | None = None
+    from_above: tuple[Span, ...] = ()
+    """With a hand that points straight down."""
+    any: tuple[Span, ...] = ()
     """With the hand at any angle."""
+
+    def spans(self, *, from_above: bool) -> tuple[Span, ...]:
+        """Return the spans for one way to hold the hand."""
+        return self.from_above if from_above else self.any
 
 
 class Reach(Section):
@@ -107,15 +114,12 @@ class Reach(Section):
 
     def claims(self, distance: float, height: float, *, from_above: bool = False) -> bool:
         """Return whether a point at a horizontal distance and a height [m] is within a band's claim."""
-        for band in self.bands:
-            span = band.from_above if from_above else band.any
-            if span is not None and band.height[0] <= height < band.height[1]:
-                return span[0] <= distance <= span[1]
-        return False
+        bands = (band for band in self.bands if band.height[0] <= height < band.height[1])
+        return any(low <= distance <= high for band in bands for low, high in band.spans(from_above=from_above))
 
     def heights(self, *, from_above: bool = False) -> Span | None:
         """Return the lowest and the highest height of any claim [m], or None without one."""
-        claimed = [band.height for band in self.bands if (band.from_above if from_above else band.any) is not None]
+        claimed = [band.height for band in self.bands if band.spans(from_above=from_above)]
         return (claimed[0][0], claimed[-1][1]) if claimed else None
 
 
@@ -285,18 +289,18 @@ def _reach_table(resume: Resume) -> Iterator[str]:
     yield "| height [m] | reach from above [m] | reach at any angle [m] |"
     yield "|---|---|---|"
     for band in resume.reach.bands:
-        yield f"| {_span(band.height)} | {_span(band.from_above)} | {_span(band.any)} |"
+        yield f"| {_spans(band.height)} | {_spans(*band.from_above)} | {_spans(*band.any)} |"
 
 
 def _band_in_words(band: Band) -> str:
     return (
-        f"Reach at heights from {_span(band.height)} m: {_span(band.from_above)} m with the hand straight down, "
-        f"{_span(band.any)} m at any angle."
+        f"Reach at heights from {_spans(band.height)} m: {_spans(*band.from_above)} m with the hand straight down, "
+        f"{_spans(*band.any)} m at any angle."
     )
 
 
-def _span(span: Span | None) -> str:
-    return "none" if span is None else f"{span[0]:.2f} to {span[1]:.2f}"
+def _spans(*spans: Span) -> str:
+    return " and ".join(f"{low:.2f} to {high:.2f}" for low, high in spans) or "none"
 
 
 _FORMATS: dict[Format, Callable[[Resume], str]] = {"json": _json, "xml": _xml, "markdown": _markdown, "text": _text}

@@ -15,7 +15,7 @@ from quartet_simulation.bodies.fit import compiled_on_floor, first_link, fitted
 from quartet_simulation.described.reading import SUFFIXES, read_model, reference_of
 from quartet_simulation.described.structure import lineage, pose_of
 from quartet_simulation.errors import ModelFileError, SimulationError
-from quartet_simulation.mobile.build import RobotBuild
+from quartet_simulation.mobile.build import SUMMIT, RobotBuild
 from quartet_simulation.mobile.file import load_build
 from quartet_simulation.mobile.model import add_robot
 from quartet_simulation.robot import dimensions as dim
@@ -54,9 +54,19 @@ def _load(path: Path) -> Body:
         raise SimulationError(str(error)) from error
 
 
+def build_of(path: Path) -> RobotBuild:
+    """Return how the simulation builds the robot of a file, that of the home without a field for it.
+
+    Raises SimulationError, SiteFileError.
+    """
+    file = load_robot(path)
+    of_the_home = file.simulation is None and tuple(file.arm.joints) == SUMMIT.arm.joints
+    return SUMMIT if of_the_home else load_build(path)
+
+
 def robot_body(path: Path) -> Body:
     """Return the body of the robot that a robot file describes. Raises SimulationError, SiteFileError."""
-    file, build = load_robot(path), load_build(path)
+    file, build = load_robot(path), build_of(path)
     spec = new_scene("robot")
     add_robot(spec, build)
     add_floor(spec, 0.0)

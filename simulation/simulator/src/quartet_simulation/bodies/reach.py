@@ -10,17 +10,20 @@ from quartet_site import Band, Reach
 
 BAND_M = 0.05
 """Height of a band."""
-ROWS, STEP_M = 3, 0.02
-"""Rows of points in a band, and their distance in a row."""
+STEP_M = 0.02
+"""Distance of points in a row; rows are at both ends of a band and in its middle."""
 BEYOND_M = 0.08
 """Points are tried so far beyond the sampled workspace."""
 LOWEST_M = 0.01
 """Nothing is claimed below: the finger tips would touch the floor."""
 PURITY = 0.97
 """Least share of the points of a claim that the arm reaches."""
-LEAST_SPAN_M = 0.04
+SPANS, LEAST_SPAN_M = 2, 0.06
+"""Most stretches of a claim, and the length of the shortest."""
 TURN_DEG, WIDE_DEG = 15.0, 10.0
 """Steps of bearings, and how far to both sides the grasp points of each are."""
+CELL_M = 0.04
+"""Size of the cells of distance and height that are counted for a bearing."""
 AHEAD_IS_ENOUGH = 0.9
 """Ahead is the bearing if it has this share of what the best one reaches."""
 
@@ -34,7 +37,7 @@ def in_plane(distances: np.ndarray, heights: np.ndarray, bearing: float) -> np.n
 def best_bearing(samples: Samples) -> float:
     """Return the bearing [degrees] at which the hand reaches the most distances and heights, ahead if that does."""
     x, y, z = samples.points.T
-    cells = np.round(np.column_stack([np.hypot(x, y), z]) / (2 * STEP_M)).astype(int)
+    cells = np.round(np.column_stack([np.hypot(x, y), z]) / CELL_M).astype(int)
     angles = np.degrees(np.arctan2(y, x))
 
     def reached(bearing: float) -> int:
@@ -55,27 +58,33 @@ def reach_of(solver: Solver, samples: Samples, bearing: float | None) -> Reach:
     farthest = float(np.hypot(samples.points[:, 0], samples.points[:, 1]).max()) + BEYOND_M
     bands = int(np.ceil((max(float(samples.points[:, 2].max()), 0.0) + BEYOND_M) / BAND_M))
     distances = np.arange(STEP_M / 2, farthest, STEP_M)
-    heights = (np.arange(bands * ROWS) + 0.5) * BAND_M / ROWS
+    heights = np.maximum(np.arange(2 * bands + 1) * BAND_M / 2, LOWEST_M)
     grid = in_plane(np.tile(distances, len(heights)), np.repeat(heights, len(distances)), bearing)
     above = ~np.isnan(solver.solve(grid, from_above=True)[:, 0])
     every = above.copy()
     every[~above] = ~np.isnan(solver.solve(grid[~above], from_above=False)[:, 0])
+    rows = [one.reshape(len(heights), -1) for one in (above, every)]
     found = []
     for number in range(bands):
-        spans = [_span(one.reshape(bands, ROWS, -1)[number], distances) for one in (above, every)]
+        spans = [_spans(one[2 * number : 2 * number + 3], distances) for one in rows]
         if any(spans):
             low, high = round(max(number * BAND_M, LOWEST_M), 3), round((number + 1) * BAND_M, 3)
             found.append(Band(height=(low, high), from_above=spans[0], any=spans[1]))
     return Reach(bearing=bearing, bands=found)
 
 
-def _span(reached: np.ndarray, distances: np.ndarray) -> tuple[float, float] | None:
-    """Return the least and greatest distance between which the most points (H, D) are reached, nearly all of them."""
-    counts = np.concatenate([[0], np.cumsum(reached.sum(axis=0))])
+def _spans(reached: np.ndarray, distances: np.ndarray) -> tuple[tuple[float, float], ...]:
+    """Return up to SPANS stretches of distances in which nearly all points (3, D) are reached, and the most in all.
+
+    Rows at the ends of the band stand for half as much of it as the one in its middle.
+    """
+    sums = np.concatenate([[0.0], np.cumsum(np.array([0.25, 0.5, 0.25]) @ reached)])
     first, last = np.triu_indices(len(distances))
-    inside = counts[last + 1] - counts[first]
-    good = (inside >= PURITY * len(reached) * (last + 1 - first)) & (distances[last] - distances[first] >= LEAST_SPAN_M)
-    if not good.any():
-        return None
-    best = int(np.argmax(np.where(good, inside, -1)))
-    return round(float(distances[first[best]]), 3), round(float(distances[last[best]]), 3)
+    inside, count = sums[last + 1] - sums[first], last + 1 - first
+    good = (inside >= PURITY * count) & (distances[last] - distances[first] >= LEAST_SPAN_M)
+    found: list[tuple[float, float]] = []
+    while good.any() and len(found) < SPANS:
+        best = int(np.argmax(np.where(good, inside, -1.0)))
+        found.append((round(float(distances[first[best]]), 3), round(float(distances[last[best]]), 3)))
+        good &= (last < first[best]) | (first > last[best])
+    return tuple(sorted(found))
