@@ -5,13 +5,12 @@ times the starts of the claim. A pose counts if MuJoCo's kinematics of the simul
 its planner finds no collision. Points over the whole half-plane of the claims show what is reached and not claimed.
 """
 
+import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from quartet_benchmarks.errors import OptionError
@@ -24,7 +23,6 @@ from quartet_simulation.bodies.reach import in_plane
 from quartet_simulation.bodies.resume import resume_of
 from quartet_simulation.bodies.solve import ROUNDS, Solver
 from quartet_simulation.bodies.workspace import sample
-from quartet_simulation.described.structure import pose_of
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.mobile.file import bare
 from quartet_site import Reach, Resume, rendered
@@ -39,29 +37,14 @@ MARGIN_M = 0.1
 """Points of the half-plane are drawn up to this far beyond what is claimed."""
 NEAR_M = 0.001
 """A grasp point that is so near is reached."""
+SHAPES = "sphere and box are the published shapes of the workspace, checked over the floor, without a target"
 KINDS = {"from above": True, "any angle": False}
-
-
-@dataclass
-class Tally:
-    """Counts over all bodies."""
-
-    claimed: int = 0
-    claimed_reached: int = 0
-    reached: int = 0
-    reached_claimed: int = 0
-    worst_band: float = 1.0
-    worst_body: float = 1.0
-    cpu_s: float = 0.0
-    unstable: int = 0
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    bands: list[dict[str, Any]] = field(default_factory=list)
 
 
 def run(parameters: BenchParameters) -> BenchResult:
     """Run the suite."""
     points = SHORT_POINTS if parameters.short else POINTS
-    tally, notes = Tally(), list[str]()
+    rows, bands, notes = list[dict[str, Any]](), list[dict[str, Any]](), [SHAPES]
     for name, path in bodies(parameters).items():
         try:
             body = find_body(str(path), path.parent)
@@ -72,21 +55,22 @@ def run(parameters: BenchParameters) -> BenchResult:
             notes.append(f"{name}: has no arm and claims no reach")
             continue
         parameters.progress(name)
-        _measure(name, path, body, points, parameters.seed, tally)
-    notes.append("sphere and box are the published shapes of the workspace, checked over the floor, without a target")
+        row, found = _measure(path, body, points, parameters.seed)
+        rows.append({"body": name} | row)
+        bands += [{"body": name} | one for one in found]
     return BenchResult(
         "resume",
-        {"points": points, "seed": parameters.seed, "bodies": len(tally.rows)},
+        {"points": points, "seed": parameters.seed, "bodies": len(rows)},
         {
-            "claimed_reached": Rate(tally.claimed_reached, tally.claimed),
-            "reached_claimed": Rate(tally.reached_claimed, tally.reached),
-            "claimed_reached_worst_band": tally.worst_band,
-            "reached_claimed_worst_body": tally.worst_body,
-            "cpu_s_most": tally.cpu_s,
-            "unstable_json": float(tally.unstable),
+            "claimed_reached": Rate(sum(one["reached"] for one in bands), points * len(bands)),
+            "reached_claimed": Rate(sum(row["claimed"] for row in rows), sum(row["reached"] for row in rows)),
+            "claimed_reached_worst_band": min((row["worst_band"] for row in rows), default=math.nan),
+            "reached_claimed_worst_body": min((row["reached_claimed"] for row in rows), default=math.nan),
+            "cpu_s_most": max((row["cpu_s"] for row in rows), default=math.nan),
+            "unstable_json": float(sum(not row["stable"] for row in rows)),
         },
-        tally.rows,
-        tally.bands,
+        rows,
+        bands,
         notes,
     )
 
@@ -111,7 +95,7 @@ class Check:
         contacts = Contacts(body, body.arm)
         samples = sample(body, body.arm, contacts, seed)
         self._solver = Solver(body.arm.chain, contacts, samples, seed)
-        self._body, self._arm, self._data = body, body.arm, body.at_rest()
+        self._body = body
         build = build_of(path) if path.name == ROBOT_FILE else None
         self._planner = None if build is None else bare(build)
 
@@ -121,11 +105,7 @@ class Check:
         return np.array([not np.isnan(q[0]) and self._holds(q, point) for q, point in zip(found, points, strict=True)])
 
     def _holds(self, joints: np.ndarray, point: np.ndarray) -> bool:
-        model, data = self._body.model, self._data
-        data.qpos[model.jnt_qposadr[list(self._arm.joints)]] = joints
-        mujoco.mj_kinematics(model, data)
-        tip = pose_of(data, int(model.jnt_bodyid[self._arm.joints[-1]])) @ self._arm.chain.tool
-        if np.abs((np.linalg.inv(self._body.base) @ tip)[:3, 3] - point).max() > NEAR_M:
+        if np.abs(self._body.tip_at(joints)[:3, 3] - point).max() > NEAR_M:
             return False
         if self._planner is None:
             return True
@@ -133,34 +113,29 @@ class Check:
         return not self._planner.colliding()
 
 
-def _measure(name: str, path: Path, body: Body, points: int, seed: int, tally: Tally) -> None:
+def _measure(path: Path, body: Body, points: int, seed: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the row of a body, and how many points of each of its claims are reached."""
     begun = time.process_time()
     resume = resume_of(body, seed)
     cpu_s = time.process_time() - begun
     assert resume.reach is not None
     stable = rendered(resume_of(body, seed), "json") == rendered(resume, "json")
     check, rng = Check(path, body, seed + OTHER_SEED), np.random.default_rng(seed)
-    bands: list[dict[str, Any]] = [{"body": name} | band for band in _claims(resume.reach, check, points, rng)]
+    bands = list(_claims(resume.reach, check, points, rng))
+    shares = [one["reached"] / points for one in bands]
     reached, claimed = _half_plane(resume.reach, check, 4 * points, rng)
-    of_claims, hit = sum(one["points"] for one in bands), sum(one["reached"] for one in bands)
-    worst = min((one["reached"] / one["points"] for one in bands), default=0.0)
-    tally.rows.append(
-        {
-            "body": name,
-            "claimed_reached": round(hit / of_claims, 4),
-            "worst_band": round(worst, 4),
-            "reached_claimed": round(claimed / reached, 4),
-            "sphere_reached": _share(_in_sphere(resume, points, rng), check),
-            "box_reached": _share(_in_box(resume, points, rng), check),
-            "cpu_s": round(cpu_s, 1),
-            "stable": stable,
-        }
-    )
-    tally.bands += bands
-    tally.claimed, tally.claimed_reached = tally.claimed + of_claims, tally.claimed_reached + hit
-    tally.reached, tally.reached_claimed = tally.reached + reached, tally.reached_claimed + claimed
-    tally.worst_band, tally.worst_body = min(tally.worst_band, worst), min(tally.worst_body, claimed / reached)
-    tally.cpu_s, tally.unstable = max(tally.cpu_s, cpu_s), tally.unstable + (not stable)
+    row = {
+        "claimed_reached": round(float(np.mean(shares)), 4),
+        "worst_band": min(shares),
+        "reached_claimed": round(claimed / reached, 4),
+        "claimed": claimed,
+        "reached": reached,
+        "sphere_reached": _share(_in_sphere(resume, points, rng), check),
+        "box_reached": _share(_in_box(resume, points, rng), check),
+        "cpu_s": round(cpu_s, 1),
+        "stable": stable,
+    }
+    return row, bands
 
 
 def _claims(reach: Reach, check: Check, points: int, rng: np.random.Generator) -> Iterator[dict[str, Any]]:

@@ -217,7 +217,7 @@ def test_a_body_without_an_arm_claims_no_reach(tmp_path):
     assert resume.body.camera_tilt["down"] == pytest.approx(45, abs=0.1)
     text = rendered(resume, "text")
     assert "flies over stairs" in text
-    assert "It has no arm." in text
+    assert "has no arm" in text
 
 
 def test_a_model_file_alone_has_its_outermost_link_as_hand(folder):
@@ -230,14 +230,16 @@ def test_a_model_file_alone_has_its_outermost_link_as_hand(folder):
 def test_every_format_has_the_figures(resume):
     whole = summarised(resume)
     root = ElementTree.fromstring(rendered(whole, "xml"))
-    assert root.findtext("manipulation/arm_workspace/radius") == str(whole.manipulation.arm_workspace.radius)
+    assert root.findtext("manipulation/arm_workspace/radius") == str(whole.body.sphere.radius)
     assert root.find("perception/cameras_info/camera").get("name") == "head"
-    assert len(root.findall("reach/bands/item")) == len(whole.reach.bands)
-    for format in ("markdown", "text"):
-        text = rendered(whole, format)
-        assert "'head' is 0.5 m high, sees 70 degrees across and looks 28.6 degrees below the horizon" in text
-        assert f"{whole.reach.bands[5].any[-1][1]:.2f}" in text
-        assert whole.body.tree in text
+    assert len(root.findall("reach/bands/band")) == len(whole.reach.bands)
+    text = rendered(whole, "text")
+    assert "'head' is 0.5 m high, sees 70 degrees across and looks 28.6 degrees below the horizon" in text
+    assert f"{whole.reach.bands[5].any[-1][1]:.2f} m at any angle" in text
+    listed = rendered(whole, "markdown").splitlines()
+    assert f"- radius: {whole.body.sphere.radius}" in listed
+    assert f"- height: {list(whole.reach.bands[5].height)}, from_above:" in " ".join(listed)
+    assert all(whole.body.tree in one for one in (text, rendered(whole, "markdown"), root.findtext("body/tree")))
 
 
 # --- what cannot be used --------------------------------------------------------------------------------

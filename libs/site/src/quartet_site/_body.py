@@ -49,10 +49,8 @@ class BodyArm(Section):
     """The grasp point: a frame in a body or site of the model, which reaches along its z."""
     joints: list[str] = []
     """Those of the chain that the arm uses, from the foot on; empty: all between foot and hand."""
-    bearing_deg: Annotated[float, Field(gt=-180, le=180)] | None = None
-    """Bearing of the points about which claims are made, 0 ahead, 90 left; None: the one at which most is reached."""
-    workspace: Literal["sphere", "box"] | None = None
-    """Shape that stands for the workspace; None: a box where at least as many joints slide as turn."""
+    bearing_deg: Annotated[float, Field(gt=-180, le=180)] = 0.0
+    """Bearing of the points about which claims are made: 0 ahead, 90 to the left."""
 
 
 class BodyFile(Section):

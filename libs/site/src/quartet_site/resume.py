@@ -4,11 +4,9 @@ The keys down to `arm_workspace` are those that EMOS published (arXiv 2410.22662
 `body` and `reach` are Quartet's own. Units: m, degrees; the base frame is on the floor below the robot.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Literal, cast
+from collections.abc import Iterator
+from typing import Any, Literal, cast
 from xml.etree import ElementTree
-
-from pydantic import Field
 
 from quartet_site._body import Mobility
 from quartet_site._section import Section
@@ -25,7 +23,6 @@ FLOOR_M = 0.1
 """What is reached so low is on the floor."""
 _UP_TO = ((0.5, "knee height"), (1.0, "table height"), (1.5, "counter height"), (float("inf"), "high shelves"))
 """Names of heights, each below a bound."""
-_KINDS = ("fixed", "articulated")
 
 
 class Summary(Section):
@@ -132,7 +129,7 @@ class Resume(Section):
     perception: Perception
     manipulation: Manipulation
     body: ResumeBody
-    reach: Reach | None = Field(default=None)
+    reach: Reach | None = None
     """None: a body without an arm."""
 
 
@@ -165,142 +162,88 @@ def _by_rules(resume: Resume) -> Summaries:
         "rotors": "flies over stairs and obstacles",
         "none": "stands still",
     }[mobility.kind]
-    fixed, turned = ([f"'{name}'" for name, one in cameras.items() if one.type == kind] for kind in _KINDS)
-    sees = [
-        f"with {kind} camera {' and '.join(names)}"
-        for kind, names in zip(_KINDS, (fixed, turned), strict=True)
-        if names
-    ]
-    if reach is None:
-        handles = "has no arm and handles nothing"
-    else:
-        ways = [
-            how for above, how in ((True, "from above"), (False, "from the side")) if reach.heights(from_above=above)
-        ]
+    sees = " and ".join(f"the {one.type} camera '{name}'" for name, one in cameras.items())
+    handles = "has no arm and handles nothing"
+    if reach is not None:
         low, high = reach.heights() or (0.0, 0.0)
+        ways = "from above and from the side" if reach.heights(from_above=True) else "from the side only"
         lowest = "the floor" if low < FLOOR_M else "above the floor"
-        handles = (
-            f"grasps {' and '.join(ways)}, from {lowest} up to {next(what for most, what in _UP_TO if high < most)}"
-        )
+        handles = f"grasps {ways}, from {lowest} up to {next(what for most, what in _UP_TO if high < most)}"
     return Summaries(
         mobility=f"The robot {moves}.",
-        perception=f"The robot sees {' and '.join(sees)}." if sees else "The robot has no camera.",
+        perception=f"The robot sees with {sees}." if sees else "The robot has no camera.",
         manipulation=f"The robot {handles}.",
     )
 
 
 def rendered(resume: Resume, format: Format) -> str:
     """Return a resume as text; equal resumes have equal texts."""
-    return _FORMATS[format](resume)
-
-
-def _json(resume: Resume) -> str:
-    return resume.model_dump_json(indent=1)
-
-
-def _xml(resume: Resume) -> str:
+    if format == "json":
+        return resume.model_dump_json(indent=1)
+    data = resume.model_dump(mode="json")
+    if format == "markdown":
+        return "\n".join(_markdown("resume", data, 1))
+    if format == "text":
+        return "\n".join(_sentences(resume))
     root = ElementTree.Element("resume")
-    _add(root, resume.model_dump(mode="json"))
+    _add(root, data)
     ElementTree.indent(root, " ")
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _add(parent: ElementTree.Element, value: object) -> None:
+def _add(parent: ElementTree.Element, value: Any) -> None:
     """Add a JSON value to an element; keys are elements, but names of cameras, which XML may not allow, attributes."""
     if isinstance(value, dict):
         named = parent.tag in ("cameras_info", "camera_tilt")
-        for key, one in cast("dict[str, object]", value).items():
+        for key, one in cast("dict[str, Any]", value).items():
             attributes = {"name": key} if named else dict[str, str]()
             _add(ElementTree.SubElement(parent, "camera" if named else key, attributes), one)
-    elif isinstance(value, list):
-        items = cast("list[object]", value)
-        if any(isinstance(one, dict) for one in items):
-            for one in items:
-                _add(ElementTree.SubElement(parent, "item"), one)
-        else:
-            parent.text = " ".join(map(str, items))
+    elif parent.tag == "bands":
+        for one in value:
+            _add(ElementTree.SubElement(parent, "band"), one)
     elif value is not None:
         parent.text = str(value)
 
 
-def _markdown(resume: Resume) -> str:
-    links = ["", "## Links", "", "```", resume.body.tree, "```"]
-    return "\n".join([f"# {resume.robot_id}", "", *_sections(resume, "## {}\n", "- {}"), *_reach_table(resume), *links])
-
-
-def _text(resume: Resume) -> str:
-    lines = [f"Robot {resume.robot_id} is of the type {resume.robot_type}.", *_sections(resume, "", "{}")]
-    if resume.reach is not None:
-        lines += [_band_in_words(band) for band in resume.reach.bands]
-    return "\n".join(line for line in [*lines, "Its links and their joints:", resume.body.tree] if line)
-
-
-def _sections(resume: Resume, title: str, line: str) -> Iterator[str]:
-    for name, facts in (
-        ("Mobility", [resume.mobility.summary, *mobility_facts(resume.body.mobility)]),
-        ("Perception", [resume.perception.summary, *camera_facts(resume)]),
-        ("Manipulation", [resume.manipulation.summary, *workspace_facts(resume)]),
-    ):
-        yield title.format(name)
-        yield from (line.format(fact) for fact in facts if fact)
-        yield ""
-
-
-def mobility_facts(mobility: Mobility) -> Iterator[str]:
-    """Yield sentences about how a robot moves."""
-    on = {"none": "stands still"}.get(mobility.kind, f"moves on {mobility.kind} at up to {mobility.speed_m_s:g} m/s")
-    yield f"It {on}; a circle of {mobility.footprint_radius_m:g} m surrounds it."
-    if mobility.kind == "rotors":
-        yield f"It flies at a height of {mobility.flying_height_m:g} m."
+def _markdown(name: str, value: Any, level: int) -> Iterator[str]:
+    """Yield a JSON value as headings and lists."""
+    if isinstance(value, dict):
+        yield f"{'#' * level} {name}"
+        for key, one in cast("dict[str, Any]", value).items():
+            yield from _markdown(key, one, level + 1)
+    elif name == "bands":
+        yield from (f"- {', '.join(f'{key}: {spans}' for key, spans in band.items())}" for band in value)
+    elif name == "tree":
+        yield f"```\n{value}\n```"
     else:
-        yield f"It climbs steps of up to {mobility.step_m:g} m and slopes of up to {mobility.slope_deg:g} degrees."
+        yield f"- {name}: {value}"
 
 
-def camera_facts(resume: Resume) -> Iterator[str]:
-    """Yield a sentence about each camera."""
+def _sentences(resume: Resume) -> Iterator[str]:
+    moves, space, reach = resume.body.mobility, resume.manipulation.arm_workspace, resume.reach
+    yield f"Robot {resume.robot_id} is of the type {resume.robot_type}. {resume.mobility.summary}"
+    yield (
+        f"It has a radius of {moves.footprint_radius_m:g} m, moves at up to {moves.speed_m_s:g} m/s, climbs steps of "
+        f"{moves.step_m:g} m and slopes of {moves.slope_deg:g} degrees, and flies {moves.flying_height_m:g} m high."
+    )
+    yield resume.perception.summary
     for name, camera in resume.perception.cameras_info.items():
         yield (
             f"The {camera.type} camera '{name}' is {camera.height:g} m high, sees {camera.hfov:g} degrees across and "
             f"looks {resume.body.camera_tilt.get(name, 0.0):g} degrees below the horizon."
         )
-
-
-def workspace_facts(resume: Resume) -> Iterator[str]:
-    """Yield sentences about what the arm reaches."""
-    space = resume.manipulation.arm_workspace
-    if space is None or resume.reach is None:
-        yield "It has no arm."
-        return
+    yield resume.manipulation.summary
     if isinstance(space, Sphere):
-        yield f"Workspace: a sphere of radius {space.radius:g} m around {list(space.center)} [x, height, y]."
-    else:
-        yield f"Workspace: a box from {list(space.min_bound)} to {list(space.max_bound)} [x, height, y]."
-    for from_above, how in ((True, "straight down"), (False, "at any angle")):
-        if (heights := resume.reach.heights(from_above=from_above)) is None:
-            yield f"With its hand {how} it reaches nothing."
-        else:
-            yield f"With its hand {how} it reaches heights from {heights[0]:g} to {heights[1]:g} m."
-    yield f"Its reach holds at a bearing of {resume.reach.bearing:g} degrees (0: ahead, 90: left)."
-
-
-def _reach_table(resume: Resume) -> Iterator[str]:
-    if resume.reach is None:
-        return
-    yield "| height [m] | reach from above [m] | reach at any angle [m] |"
-    yield "|---|---|---|"
-    for band in resume.reach.bands:
-        yield f"| {_spans(band.height)} | {_spans(*band.from_above)} | {_spans(*band.any)} |"
-
-
-def _band_in_words(band: Band) -> str:
-    return (
-        f"Reach at heights from {_spans(band.height)} m: {_spans(*band.from_above)} m with the hand straight down, "
-        f"{_spans(*band.any)} m at any angle."
-    )
+        yield f"Its workspace is a sphere of {space.radius:g} m around {list(space.center)} [x, height, y]."
+    elif space is not None:
+        yield f"Its workspace is a box from {list(space.min_bound)} to {list(space.max_bound)} [x, height, y]."
+    if reach is not None:
+        yield f"It reaches these distances at a bearing of {reach.bearing:g} degrees (0: ahead, 90: left):"
+        for band in reach.bands:
+            above, every = _spans(*band.from_above), _spans(*band.any)
+            yield f"{_spans(band.height)} m high: {above} m with the hand straight down, {every} m at any angle."
+    yield f"Its links and their joints:\n{resume.body.tree}"
 
 
 def _spans(*spans: Span) -> str:
-    return " and ".join(f"{low:.2f} to {high:.2f}" for low, high in spans) or "none"
-
-
-_FORMATS: dict[Format, Callable[[Resume], str]] = {"json": _json, "xml": _xml, "markdown": _markdown, "text": _text}
+    return " and ".join(f"{low:.2f} to {high:.2f}" for low, high in spans) or "no"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from quartet_simulation.described.chain import Chain, chain_of
-from quartet_site import BodyArm as ArmFields
+from quartet_simulation.described.chain import Chain
+from quartet_simulation.described.structure import pose_of
 from quartet_site import Mobility
 
 FLOOR = "the floor"
@@ -22,10 +22,13 @@ class BodyArm:
     chain: Chain
     joints: tuple[int, ...]
     """In the model."""
-    box: bool
-    """Whether a box stands for the workspace, not a sphere."""
-    bearing: float | None
-    """Of the points about which claims are made [degrees]; None: the best."""
+    bearing: float = 0.0
+    """Of the points about which claims are made [degrees]."""
+
+    @property
+    def telescopes(self) -> bool:
+        """Whether at least as many joints slide as turn, so that a box stands for the workspace, not a sphere."""
+        return 2 * int(self.chain.slides.sum()) >= len(self.joints)
 
 
 @dataclass(frozen=True)
@@ -56,12 +59,20 @@ class Body:
     cameras: dict[str, Camera]
     mobility: Mobility
     arm: BodyArm | None
-    touching: tuple[tuple[int, int], ...] = ()
+    touching: tuple[tuple[str, str], ...] = ()
     """Pairs of bodies whose overlap is no collision."""
 
     def at_rest(self) -> mujoco.MjData:
         """Return data of the model in the body's posture, kinematics computed."""
         return data_of(self.model, self.posture)
+
+    def tip_at(self, joints: np.ndarray) -> np.ndarray:
+        """Return the grasp point's frame in the base frame at joints of the arm (J,) by MuJoCo's kinematics, 4x4."""
+        assert self.arm is not None
+        posture = self.posture.copy()
+        posture[self.model.jnt_qposadr[list(self.arm.joints)]] = joints
+        link = pose_of(data_of(self.model, posture), int(self.model.jnt_bodyid[self.arm.joints[-1]]))
+        return np.linalg.inv(self.base) @ link @ self.arm.chain.tool
 
 
 def data_of(model: mujoco.MjModel, posture: np.ndarray) -> mujoco.MjData:
@@ -76,18 +87,3 @@ def add_floor(spec: mujoco.MjSpec, height: float) -> None:
     """Add the floor at a height of the model's world [m]."""
     floor = spec.worldbody.add_body(name=FLOOR, pos=(0, 0, height))
     floor.add_geom(name=FLOOR, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 0.1])
-
-
-def arm_of(
-    model: mujoco.MjModel,
-    data: mujoco.MjData,
-    joints: tuple[int, ...],
-    base: np.ndarray,
-    tip: np.ndarray,
-    given: ArmFields,
-) -> BodyArm:
-    """Return the arm that consists of joints of a model, from a frame `base` to a frame `tip`, 4x4 in its world."""
-    chain = chain_of(model, data, joints, base, tip)
-    slides = int(chain.slides.sum())
-    box = 2 * slides >= len(joints) if given.workspace is None else given.workspace == "box"
-    return BodyArm(chain, joints, box, given.bearing_deg)

@@ -37,7 +37,7 @@ class Contacts:
         # The first link may not go into the floor, which is no neighbour of it.
         self._apart[floor], self._apart[:, floor] = rank == 0, rank == 0
         for one, other in body.touching:
-            self._leave_out(one, other)
+            self._leave_out(int(self.model.body(one).id), int(self.model.body(other).id))
         posture = self.data.qpos[self._places].copy()
         for one, other in self._met(posture):
             self._leave_out(one, other)

@@ -9,7 +9,8 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.arm.model import standing
-from quartet_simulation.bodies.body import Body, BodyArm, Camera, add_floor, arm_of, data_of
+from quartet_simulation.bodies.body import Body, BodyArm, Camera, add_floor, data_of
+from quartet_simulation.described.chain import chain_of
 from quartet_simulation.described.reading import ROOT, ModelFile, parsed, read_model, reference_of, told
 from quartet_simulation.described.structure import Names, frame_in, lineage, listed, pose_of
 from quartet_simulation.errors import ModelFileError
@@ -39,12 +40,9 @@ def fitted(file: BodyFile, folder: Path) -> tuple[Body | None, list[Fault]]:
             faults.append((("posture", name), f"the model has no such hinge or slide; valid: {names.joints()}"))
         else:
             posture[model.jnt_qposadr[joint]] = value
-    touching: list[tuple[int, int]] = []
     for number, pair in enumerate(file.touching):
-        found = [names.find(mujoco.mjtObj.mjOBJ_BODY, name) for name in pair]
-        if None in found:
+        if any(names.find(mujoco.mjtObj.mjOBJ_BODY, name) is None for name in pair):
             faults.append((("touching", number), f"the model lacks one of {pair}; valid: {names.bodies()}"))
-        touching += [(one, other) for one, other in [found] if one is not None and other is not None]
     data = data_of(model, posture)
     base = pose_of(data, foot) @ np.linalg.inv(standing(file.position_m, file.yaw_rad))
     arm, arm_faults = (None, []) if file.arm is None else _chain(file, read, names, data, foot, base)
@@ -53,7 +51,9 @@ def fitted(file: BodyFile, folder: Path) -> tuple[Body | None, list[Fault]]:
     if faults:
         return None, faults
     kind = file.type or file.name
-    body = Body(file.name, kind, file.role, model, posture, base, foot, cameras, file.mobility, arm, tuple(touching))
+    body = Body(
+        file.name, kind, file.role, model, posture, base, foot, cameras, file.mobility, arm, tuple(file.touching)
+    )
     return body, []
 
 
@@ -69,6 +69,12 @@ def compiled_on_floor(read: ModelFile, floor: float, foot: str | None = None) ->
         model = spec.compile()
         add_floor(spec, floor + _height(model, foot))
         return spec.compile()
+
+
+def joints_of(model: mujoco.MjModel, body: int) -> range:
+    """Return the joints that move a body against the one that carries it."""
+    first = int(model.body_jntadr[body])
+    return range(first, first + int(model.body_jntnum[body]))
 
 
 def _height(model: mujoco.MjModel, foot: str | None) -> float:
@@ -92,37 +98,28 @@ def _chain(
 ) -> tuple[BodyArm | None, list[Fault]]:
     """Return the arm of a file, or None and why there is none."""
     assert file.arm is not None
-    model, place = names.model, ("arm", "hand", "body")
-    found = frame_in(names, data, file.arm.hand)
-    if found is None:
-        text = f"the model has no body or site '{file.arm.hand.body}'; valid: {names.bodies()}"
-        return None, [(place, text)]
-    body, tip = found
-    path = lineage(model, body)
-    if foot not in path:
-        return None, [(place, f"'{file.arm.hand.body}' does not hang on the foot, '{names.body(foot)}'")]
-    carriers = list(reversed(path[: path.index(foot)]))
-    between = [
-        int(model.body_jntadr[one]) + number for one in carriers for number in range(int(model.body_jntnum[one]))
-    ]
-    valid = listed(model.joint(joint).name for joint in between)
-    wanted = file.arm.joints or [model.joint(joint).name for joint in between]
-    faults: list[Fault] = []
+    model, place, hand = names.model, ("arm", "hand", "body"), file.arm.hand
+    if (found := frame_in(names, data, hand)) is None:
+        return None, [(place, f"the model has no body or site '{hand.body}'; valid: {names.bodies()}")]
+    path = lineage(model, found[0])
+    carriers = path[: path.index(foot)] if foot in path else []
+    between = [joint for link in reversed(carriers) for joint in joints_of(model, link)]
     if not between:
-        text = f"no joint is between '{names.body(foot)}' and '{file.arm.hand.body}'; valid: at least one"
+        text = f"no joint is between the foot '{names.body(foot)}' and '{hand.body}'; valid: at least one"
         return None, [(place, text)]
-    joints = [joint for joint in between if model.joint(joint).name in wanted]
-    for number, name in enumerate(file.arm.joints):
-        if name not in [model.joint(joint).name for joint in between]:
-            faults.append((("arm", "joints", number), f"'{name}' is not between foot and hand; valid: {valid}"))
-    for joint in joints:
-        if fault := _fault_of(read, model, joint):
-            faults.append((("arm",), fault))
+    called = {model.joint(joint).name: joint for joint in between}
+    faults: list[Fault] = [
+        (("arm", "joints", number), f"'{name}' is not between foot and hand; valid: {listed(called)}")
+        for number, name in enumerate(file.arm.joints)
+        if name not in called
+    ]
+    joints = tuple(joint for name, joint in called.items() if name in (file.arm.joints or called))
+    faults += [(("arm",), fault) for joint in joints if (fault := _fault_of(read, model, joint))]
     if loop := _loop(names, carriers):
         faults.append((("model",), f"{read.path}: {loop}"))
     if faults:
         return None, faults
-    return arm_of(model, data, tuple(joints), base, tip, file.arm), []
+    return BodyArm(chain_of(model, data, joints, base, found[1]), joints, file.arm.bearing_deg), []
 
 
 def _fault_of(read: ModelFile, model: mujoco.MjModel, joint: int) -> str | None:
@@ -168,13 +165,8 @@ def _cameras(file: BodyFile, names: Names, foot: int) -> tuple[dict[str, Camera]
             text = f"the model has no link '{camera.link}' for the camera; valid: {names.bodies()}"
             faults.append((("cameras", name, "link"), text))
             continue
-        path = lineage(model, link)
-        path = path[: path.index(foot)] if foot in path else path
-        turned = any(
-            int(model.jnt_type[int(model.body_jntadr[one]) + number]) == _HINGE
-            for one in path
-            for number in range(int(model.body_jntnum[one]))
-        )
+        above = set(lineage(model, link)) - set(lineage(model, foot))
+        turned = any(int(model.jnt_type[joint]) == _HINGE for one in above for joint in joints_of(model, one))
         moved = turned if camera.moved is None else camera.moved
         cameras[name] = Camera(link, camera.position_m, camera.hfov_deg, math.degrees(camera.tilt_rad), moved)
     return cameras, faults

@@ -10,8 +10,9 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.arm.model import standing
-from quartet_simulation.bodies.body import Body, Camera, add_floor, arm_of, data_of
+from quartet_simulation.bodies.body import Body, BodyArm, Camera, add_floor, data_of
 from quartet_simulation.bodies.fit import compiled_on_floor, first_link, fitted
+from quartet_simulation.described.chain import chain_of
 from quartet_simulation.described.reading import SUFFIXES, read_model, reference_of
 from quartet_simulation.described.structure import lineage, pose_of
 from quartet_simulation.errors import ModelFileError, SimulationError
@@ -20,8 +21,7 @@ from quartet_simulation.mobile.file import load_build
 from quartet_simulation.mobile.model import add_robot
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.solver import new_scene
-from quartet_site import BodyArm as ArmFields
-from quartet_site import BodyFile, Fault, SimulatedTool, SiteFileError, load_body, load_robot, mobility_of
+from quartet_site import BodyFile, Fault, SiteFileError, load_body, load_robot, mobility_of
 
 BODY_FILE, ROBOT_FILE = "body.yaml", "robot.yaml"
 PLAIN_FOOTPRINT_M = 0.5
@@ -77,8 +77,7 @@ def robot_body(path: Path) -> Body:
     data, tool = data_of(model, posture), int(model.body(build.arm.tool).id)
     tip = standing((0.0, 0.0, build.arm.tip_m))
     # It drives up to things so that they are ahead.
-    ahead = ArmFields(hand=SimulatedTool(body=build.arm.tool), bearing_deg=0.0)
-    arm = arm_of(model, data, joints, np.eye(4), pose_of(data, tool) @ tip, ahead)
+    arm = BodyArm(chain_of(model, data, joints, np.eye(4), pose_of(data, tool) @ tip), joints)
     role, foot = file.description, int(model.body(build.arm.base).id)
     cameras = dict(_robot_cameras(model, build))
     return Body(file.name, file.name, role, model, posture, np.eye(4), foot, cameras, mobility_of(file), arm)

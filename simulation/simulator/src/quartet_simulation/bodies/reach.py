@@ -20,12 +20,6 @@ PURITY = 0.97
 """Least share of the points of a claim that the arm reaches."""
 SPANS, LEAST_SPAN_M = 2, 0.06
 """Most stretches of a claim, and the length of the shortest."""
-TURN_DEG, WIDE_DEG = 15.0, 10.0
-"""Steps of bearings, and how far to both sides the grasp points of each are."""
-CELL_M = 0.04
-"""Size of the cells of distance and height that are counted for a bearing."""
-AHEAD_IS_ENOUGH = 0.9
-"""Ahead is the bearing if it has this share of what the best one reaches."""
 
 
 def in_plane(distances: np.ndarray, heights: np.ndarray, bearing: float) -> np.ndarray:
@@ -34,26 +28,8 @@ def in_plane(distances: np.ndarray, heights: np.ndarray, bearing: float) -> np.n
     return np.column_stack([distances * np.cos(turn), distances * np.sin(turn), heights])
 
 
-def best_bearing(samples: Samples) -> float:
-    """Return the bearing [degrees] at which the hand reaches the most distances and heights, ahead if that does."""
-    x, y, z = samples.points.T
-    cells = np.round(np.column_stack([np.hypot(x, y), z]) / CELL_M).astype(int)
-    angles = np.degrees(np.arctan2(y, x))
-
-    def reached(bearing: float) -> int:
-        near = np.abs((angles - bearing + 180) % 360 - 180) <= WIDE_DEG
-        return len(np.unique(cells[near], axis=0))
-
-    bearings = sorted(np.arange(-180 + TURN_DEG, 180 + TURN_DEG, TURN_DEG), key=abs)
-    counts = [reached(float(bearing)) for bearing in bearings]
-    if counts[0] >= AHEAD_IS_ENOUGH * max(counts):
-        return 0.0
-    return float(bearings[int(np.argmax(counts))])
-
-
-def reach_of(solver: Solver, samples: Samples, bearing: float | None) -> Reach:
-    """Return what an arm claims to reach over the floor, at a bearing [degrees] or, None, at its best one."""
-    bearing = best_bearing(samples) if bearing is None else bearing
+def reach_of(solver: Solver, samples: Samples, bearing: float) -> Reach:
+    """Return what an arm claims to reach over the floor at a bearing [degrees]."""
     # The extremes of a grid of joint positions are not those of the arm.
     farthest = float(np.hypot(samples.points[:, 0], samples.points[:, 1]).max()) + BEYOND_M
     bands = int(np.ceil((max(float(samples.points[:, 2].max()), 0.0) + BEYOND_M) / BAND_M))

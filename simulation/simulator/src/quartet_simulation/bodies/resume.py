@@ -29,7 +29,7 @@ def resume_of(body: Body, seed: int = 0) -> Resume:
         samples = sample(body, body.arm, contacts, seed)
         sphere, box = _shapes(samples)
         reach = reach_of(Solver(body.arm.chain, contacts, samples, seed), samples, body.arm.bearing)
-    workspace = None if body.arm is None else box if body.arm.box else sphere
+    workspace = None if body.arm is None else box if body.arm.telescopes else sphere
     return Resume(
         robot_id=body.name,
         robot_type=body.type,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mujoco
 
 from quartet_simulation.bodies.body import FLOOR, Body
+from quartet_simulation.bodies.fit import joints_of
 
 _TYPES = {
     int(mujoco.mjtJoint.mjJNT_HINGE): "revolute",
@@ -24,8 +25,7 @@ def tree_of(body: Body) -> str:
 
 def _lines(body: Body, link: int, level: int) -> list[str]:
     model = body.model
-    first = int(model.body_jntadr[link])
-    joints = [_TYPES[int(model.jnt_type[first + number])] for number in range(int(model.body_jntnum[link]))]
+    joints = [_TYPES[int(model.jnt_type[joint])] for joint in joints_of(model, link)]
     name = model.body(link).name or f"link {link}"
     lines = [f"{'  ' * level}{name}" + ("" if level == 0 else f" ({', '.join(joints) or 'fixed'})")]
     lines += [f"{'  ' * (level + 1)}{name} camera (fixed)" for name, one in body.cameras.items() if one.link == link]
