@@ -160,7 +160,7 @@ def _within(spans: Sequence[Span], points: int, rng: np.random.Generator) -> np.
 
 def _half_plane(reach: Reach, check: Check, points: int, rng: np.random.Generator) -> tuple[int, int]:
     """Return how many points of the half-plane are reached in either way, and how many of these are claimed."""
-    farthest = max(high for band in reach.bands for _, high in (*band.from_above, *band.any))
+    farthest = max(high for band in reach.bands for _, high in (*band.from_above, *band.any_angle))
     distances = rng.uniform(0.0, farthest + MARGIN_M, points)
     heights = rng.uniform(0.0, reach.bands[-1].height[1] + MARGIN_M, points)
     drawn, reached, claimed = in_plane(distances, heights, reach.bearing), 0, 0

@@ -12,8 +12,8 @@ from starlette.routing import Route
 from quartet_cli.commands.resume import summaries_by
 from quartet_cli.errors import UsageError
 from quartet_cli.main import main
-from quartet_site import Mobility, Perception, Resume, ResumeBody, Summary
-from quartet_site.resume import Manipulation
+from quartet_site import Mobility, Resume
+from quartet_site.resume import Manipulation, Perception, ResumeBody, Summary
 from support.http_server import serve_app
 
 FLYER = '<mujoco><worldbody><body name="flyer"><geom type="box" size=".2 .2 .05"/></body></worldbody></mujoco>'

@@ -18,7 +18,8 @@ from quartet_simulation.bodies.workspace import sample
 from quartet_simulation.described.structure import pose_of
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.mobile.file import load_build
-from quartet_site import Resume, Sphere, rendered, summarised
+from quartet_site import Resume, rendered, summarised
+from quartet_site.resume import Sphere
 
 ROOT = Path(__file__).resolve().parents[3]
 ROBOTS = ROOT / "deploy" / "robots"
@@ -235,7 +236,7 @@ def test_every_format_has_the_figures(resume):
     assert len(root.findall("reach/bands/band")) == len(whole.reach.bands)
     text = rendered(whole, "text")
     assert "'head' is 0.5 m high, sees 70 degrees across and looks 28.6 degrees below the horizon" in text
-    assert f"{whole.reach.bands[5].any[-1][1]:.2f} m at any angle" in text
+    assert f"{whole.reach.bands[5].any_angle[-1][1]:.2f} m at any angle" in text
     listed = rendered(whole, "markdown").splitlines()
     assert f"- radius: {whole.body.sphere.radius}" in listed
     assert f"- height: {list(whole.reach.bands[5].height)}, from_above:" in " ".join(listed)

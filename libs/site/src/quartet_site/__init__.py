@@ -1,6 +1,6 @@
 """The robot file, the site file and the policy file: schema, loading, messages that name file, line and field."""
 
-from quartet_site._body import BodyArm, BodyCamera, BodyFile, Mobility, load_body, mobility_of
+from quartet_site._body import BodyFile, Mobility, load_body, mobility_of
 from quartet_site._corrected import write_correction
 from quartet_site._load import Fault, load_file, load_policy, load_robot, load_site
 from quartet_site._outline import distance_to_edge, inside
@@ -10,22 +10,7 @@ from quartet_site._ros_writes import RosWrites, WritableAction, WritableService,
 from quartet_site._simulated import Simulated, SimulatedBase, SimulatedCamera, SimulatedGripper, SimulatedTool
 from quartet_site.errors import SiteError, SiteFileError, field_error
 from quartet_site.policy import ApprovalRule, Geofence, PolicyFile, ProgramRule, Workspace, Zone
-from quartet_site.resume import (
-    Band,
-    Box,
-    CameraInfo,
-    Format,
-    Manipulation,
-    Perception,
-    Reach,
-    Resume,
-    ResumeBody,
-    Sphere,
-    Summaries,
-    Summary,
-    rendered,
-    summarised,
-)
+from quartet_site.resume import Reach, Resume, Summaries, rendered, summarised
 from quartet_site.site import (
     FLOOR_WORDS,
     Area,
@@ -42,30 +27,21 @@ __all__ = [
     "FLOOR_WORDS",
     "ApprovalRule",
     "Area",
-    "Band",
-    "BodyArm",
-    "BodyCamera",
     "BodyFile",
-    "Box",
     "CalibrationError",
     "Camera",
-    "CameraInfo",
     "CatalogueObject",
     "Container",
     "Correction",
     "Fault",
-    "Format",
     "Geofence",
     "Gripper",
-    "Manipulation",
     "Mobility",
-    "Perception",
     "PolicyFile",
     "Pose2D",
     "ProgramRule",
     "Reach",
     "Resume",
-    "ResumeBody",
     "RobotFile",
     "RobotFiles",
     "RobotSetup",
@@ -78,9 +54,7 @@ __all__ = [
     "SiteError",
     "SiteFile",
     "SiteFileError",
-    "Sphere",
     "Summaries",
-    "Summary",
     "Surface",
     "Workspace",
     "WritableAction",

@@ -15,8 +15,6 @@ Format = Literal["json", "xml", "markdown", "text"]
 Span = tuple[float, float]
 """Least and greatest."""
 Vector = tuple[float, float, float]
-
-
 STAIR_M = 0.17
 """Height of the steps of stairs."""
 FLOOR_M = 0.1
@@ -94,12 +92,12 @@ class Band(Section):
     height: Span
     from_above: tuple[Span, ...] = ()
     """With a hand that points straight down."""
-    any: tuple[Span, ...] = ()
+    any_angle: tuple[Span, ...] = ()
     """With the hand at any angle."""
 
     def spans(self, *, from_above: bool) -> tuple[Span, ...]:
         """Return the spans for one way to hold the hand."""
-        return self.from_above if from_above else self.any
+        return self.from_above if from_above else self.any_angle
 
 
 class Reach(Section):
@@ -223,8 +221,9 @@ def _sentences(resume: Resume) -> Iterator[str]:
     moves, space, reach = resume.body.mobility, resume.manipulation.arm_workspace, resume.reach
     yield f"Robot {resume.robot_id} is of the type {resume.robot_type}. {resume.mobility.summary}"
     yield (
-        f"It has a radius of {moves.footprint_radius_m:g} m, moves at up to {moves.speed_m_s:g} m/s, climbs steps of "
-        f"{moves.step_m:g} m and slopes of {moves.slope_deg:g} degrees, and flies {moves.flying_height_m:g} m high."
+        f"It has a radius of {moves.footprint_radius_m:g} m and moves at up to {moves.speed_m_s:g} m/s. "
+        + f"It flies {moves.flying_height_m:g} m high." * (moves.kind == "rotors")
+        + f"It climbs steps of {moves.step_m:g} m and slopes of {moves.slope_deg:g} degrees." * (moves.kind != "rotors")
     )
     yield resume.perception.summary
     for name, camera in resume.perception.cameras_info.items():
@@ -240,7 +239,7 @@ def _sentences(resume: Resume) -> Iterator[str]:
     if reach is not None:
         yield f"It reaches these distances at a bearing of {reach.bearing:g} degrees (0: ahead, 90: left):"
         for band in reach.bands:
-            above, every = _spans(*band.from_above), _spans(*band.any)
+            above, every = _spans(*band.from_above), _spans(*band.any_angle)
             yield f"{_spans(band.height)} m high: {above} m with the hand straight down, {every} m at any angle."
     yield f"Its links and their joints:\n{resume.body.tree}"
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from quartet_simulation.bodies.solve import Solver
 from quartet_simulation.bodies.workspace import Samples
-from quartet_site import Band, Reach
+from quartet_site.resume import Band, Reach
 
 BAND_M = 0.05
 """Height of a band."""
@@ -45,7 +45,7 @@ def reach_of(solver: Solver, samples: Samples, bearing: float) -> Reach:
         spans = [_spans(one[2 * number : 2 * number + 3], distances) for one in rows]
         if any(spans):
             low, high = round(max(number * BAND_M, LOWEST_M), 3), round((number + 1) * BAND_M, 3)
-            found.append(Band(height=(low, high), from_above=spans[0], any=spans[1]))
+            found.append(Band(height=(low, high), from_above=spans[0], any_angle=spans[1]))
     return Reach(bearing=bearing, bands=found)
 
 

@@ -11,7 +11,7 @@ from quartet_simulation.bodies.solve import Solver
 from quartet_simulation.bodies.tree import tree_of
 from quartet_simulation.bodies.workspace import Samples, sample
 from quartet_simulation.described.structure import pose_of
-from quartet_site import Box, CameraInfo, Manipulation, Perception, Reach, Resume, ResumeBody, Sphere, Summary
+from quartet_site.resume import Box, CameraInfo, Manipulation, Perception, Reach, Resume, ResumeBody, Sphere, Summary
 
 DIGITS = 3
 """Of lengths [m]."""
