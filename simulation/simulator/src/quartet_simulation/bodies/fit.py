@@ -19,6 +19,8 @@ from quartet_site import BodyFile, Fault
 _HINGE, _SLIDE, _BALL = (
     int(kind) for kind in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_BALL)
 )
+LEAST_MASS = 1e-6
+"""Of links that have none [kg, kgm²]."""
 _LOOPS = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))
 
 
@@ -65,6 +67,8 @@ def first_link(model: mujoco.MjModel) -> int:
 def compiled_on_floor(read: ModelFile, floor: float, foot: str | None = None) -> mujoco.MjModel:
     """Return the model of a file with the floor so far above the foot [m]. Raises ModelFileError."""
     spec = parsed(read)
+    # A model without masses is enough for kinematics.
+    spec.compiler.boundmass = spec.compiler.boundinertia = LEAST_MASS
     with told(f"use {read.path}"):
         model = spec.compile()
         add_floor(spec, floor + _height(model, foot))

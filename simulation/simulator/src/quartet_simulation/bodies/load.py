@@ -126,7 +126,7 @@ def _of_model(path: Path) -> Body:
     })  # fmt: skip
     body, faults = fitted(file, path.resolve().parent)
     if body is None or faults:
-        raise ModelFileError("\n".join(f"{path}: {text}" for _, text in faults))
+        raise ModelFileError("\n".join(text for _, text in faults))
     return body
 
 

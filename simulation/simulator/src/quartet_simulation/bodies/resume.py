@@ -34,7 +34,7 @@ def resume_of(body: Body, seed: int = 0) -> Resume:
         robot_id=body.name,
         robot_type=body.type,
         mobility=Summary(),
-        perception=Perception(cameras_info=_cameras(body)),
+        perception=Perception(cameras_info=cameras_of(body)),
         manipulation=Manipulation(arm_workspace=workspace),
         body=ResumeBody(
             role=body.role,
@@ -67,7 +67,8 @@ def _vector(values: np.ndarray) -> tuple[float, float, float]:
     return x, height, y
 
 
-def _cameras(body: Body) -> dict[str, CameraInfo]:
+def cameras_of(body: Body) -> dict[str, CameraInfo]:
+    """Return height, field of view and kind of each camera."""
     data, inverse = body.at_rest(), np.linalg.inv(body.base)
     found: dict[str, CameraInfo] = {}
     for name, camera in body.cameras.items():

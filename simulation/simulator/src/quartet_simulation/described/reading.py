@@ -321,23 +321,23 @@ class _Reader:
         return self._root.joinpath(*rest.parts[1:])
 
     def _stand_on_a_root(self, tree: Element) -> None:
-        carried: dict[str, list[str]] = {}
+        carried = dict[str, str]()
         for joint in tree.findall("joint"):
-            for child in joint.findall("child"):
-                carried.setdefault(child.get("link", ""), []).append(joint.get("name", ""))
-        for link, joints in carried.items():
-            if len(joints) > 1:
-                where = f"{self.found.path}:{self.found.line_of('joint', joints[1])}"
+            name, ends = joint.get("name", ""), [joint.find(end) for end in ("parent", "child")]
+            parent, child = ("" if end is None else end.get("link", "") for end in ends)
+            above = parent
+            while above in carried and above != child:
+                above = carried[above]
+            if child in carried or above == child:
+                where = f"{self.found.path}:{self.found.line_of('joint', name)}"
                 raise ModelFileError(
-                    f"{where}: the joint '{joints[1]}' closes a loop at the link '{link}', which hangs on "
-                    f"'{joints[0]}' already; valid: a tree, in which each link hangs on one joint"
+                    f"{where}: the joint '{name}' closes a loop at the link '{child}'; valid: a tree, in which each link "
+                    "hangs on one joint"
                 )
+            carried[child] = parent
         first = [name for link in tree.findall("link") if (name := link.get("name")) not in carried]
         if len(first) != 1:
-            raise ModelFileError(
-                f"{self.found.path} has {len(first)} links that hang on no other; valid: one"
-                + (", in a tree without loops" if not first else "")
-            )
+            raise ModelFileError(f"{self.found.path} has {len(first)} links that hang on no other; valid: one")
         SubElement(tree, "link", {"name": ROOT})
         joint = SubElement(tree, "joint", {"name": ROOT, "type": "fixed"})
         SubElement(joint, "parent", {"link": ROOT})
