@@ -331,8 +331,8 @@ class _Reader:
             if child in carried or above == child:
                 where = f"{self.found.path}:{self.found.line_of('joint', name)}"
                 raise ModelFileError(
-                    f"{where}: the joint '{name}' closes a loop at the link '{child}'; valid: a tree, in which each link "
-                    "hangs on one joint"
+                    f"{where}: the joint '{name}' closes a loop at the link '{child}'; valid: a tree, in which "
+                    "each link hangs on one joint"
                 )
             carried[child] = parent
         first = [name for link in tree.findall("link") if (name := link.get("name")) not in carried]
