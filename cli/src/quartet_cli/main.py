@@ -15,7 +15,9 @@ from quartet_deployment import DeploymentError
 
 MODULES = {
     **dict.fromkeys(("run", "approach", "pick", "place"), "run"),
-    **dict.fromkeys(("watch", "cancel", "pause", "resume", "answer", "list"), "tasks"),
+    **dict.fromkeys(("watch", "cancel", "pause"), "tasks"),
+    "resume": "resume",
+    **dict.fromkeys(("answer", "list"), "tasks"),
     **dict.fromkeys(("stop", "reset"), "stop"),
     "schema": "schema",
     **dict.fromkeys(("up", "demo"), "up"),

@@ -1,4 +1,4 @@
-"""`quartet watch|cancel|pause|resume|answer|list`."""
+"""`quartet watch|cancel|pause|answer|list`."""
 
 import time
 from typing import Annotated, Any
@@ -23,7 +23,7 @@ TASK_ID = typer.Argument(help="Id of the task, as `quartet list` shows it.")
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (watch, cancel, pause, resume, answer):
+    for command in (watch, cancel, pause, answer):
         app.command()(command)
     app.command("list")(list_tasks)
 
@@ -81,13 +81,6 @@ def pause(
         state = api.pause(task_id, reason).state
     when = "" if state is State.PAUSED else ", it pauses before its next step"
     print(f"task {task_id}: {state}{when}; let it go on with: quartet resume {task_id}")
-
-
-def resume(task_id: Annotated[str, TASK_ID], url: Url = None) -> None:
-    """Let a paused task continue."""
-    with api_for(url) as api:
-        api.resume(task_id)
-    print(f"task {task_id} goes on; see how with: quartet watch {task_id}")
 
 
 def answer(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from quartet_deployment._secrets.folder import SecretsFolder
     from quartet_deployment._secrets.layout import SECRETS, SERVERS
     from quartet_deployment._stack import Stack
-    from quartet_deployment._world import new_world, robot_folder, run_worlds
+    from quartet_deployment._world import is_body, new_world, resume_of, robot_folder, run_worlds
 
 __all__ = [
     "AGENTS",
@@ -68,9 +68,11 @@ __all__ = [
     "free_ports",
     "headless_gl",
     "hold_ports",
+    "is_body",
     "new_world",
     "project_root",
     "read_description",
+    "resume_of",
     "robot_folder",
     "run_metrics",
     "run_worlds",
@@ -86,7 +88,9 @@ _ON_DEMAND = {
     "Stack": "quartet_deployment._stack",
     "StackOptions": "quartet_deployment._options",
     "check_secrets": "quartet_deployment._secrets.check",
+    "is_body": "quartet_deployment._world",
     "new_world": "quartet_deployment._world",
+    "resume_of": "quartet_deployment._world",
     "robot_folder": "quartet_deployment._world",
     "run_worlds": "quartet_deployment._world",
     "sign_grant": "quartet_deployment._grants",

@@ -1,5 +1,6 @@
 """The robot file, the site file and the policy file: schema, loading, messages that name file, line and field."""
 
+from quartet_site._body import BodyFile, Mobility, load_body, mobility_of
 from quartet_site._corrected import write_correction
 from quartet_site._load import Fault, load_file, load_policy, load_robot, load_site
 from quartet_site._outline import distance_to_edge, inside
@@ -9,6 +10,7 @@ from quartet_site._ros_writes import RosWrites, WritableAction, WritableService,
 from quartet_site._simulated import Simulated, SimulatedBase, SimulatedCamera, SimulatedGripper, SimulatedTool
 from quartet_site.errors import SiteError, SiteFileError, field_error
 from quartet_site.policy import ApprovalRule, Geofence, PolicyFile, ProgramRule, Workspace, Zone
+from quartet_site.resume import Reach, Resume, Summaries, rendered, summarised
 from quartet_site.site import (
     FLOOR_WORDS,
     Area,
@@ -25,6 +27,7 @@ __all__ = [
     "FLOOR_WORDS",
     "ApprovalRule",
     "Area",
+    "BodyFile",
     "CalibrationError",
     "Camera",
     "CatalogueObject",
@@ -33,9 +36,12 @@ __all__ = [
     "Fault",
     "Geofence",
     "Gripper",
+    "Mobility",
     "PolicyFile",
     "Pose2D",
     "ProgramRule",
+    "Reach",
+    "Resume",
     "RobotFile",
     "RobotFiles",
     "RobotSetup",
@@ -48,6 +54,7 @@ __all__ = [
     "SiteError",
     "SiteFile",
     "SiteFileError",
+    "Summaries",
     "Surface",
     "Workspace",
     "WritableAction",
@@ -58,11 +65,15 @@ __all__ = [
     "field_error",
     "inside",
     "is_floor",
+    "load_body",
     "load_file",
     "load_policy",
     "load_robot",
     "load_robots",
     "load_site",
+    "mobility_of",
     "normalise",
+    "rendered",
+    "summarised",
     "write_correction",
 ]

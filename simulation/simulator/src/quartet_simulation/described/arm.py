@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-import mujoco
 import numpy as np
 
 from quartet_simulation.arm.collision import CollisionWorld
 from quartet_simulation.arm.kind import ArmKind
 from quartet_simulation.arm.model import ArmModel, GripperModel
-from quartet_simulation.described.chain import Chain
+from quartet_simulation.described.chain import chain_of
 from quartet_simulation.described.hand import Hand, hand_of
 from quartet_simulation.described.joining import NoSuchBodyError, joined
 from quartet_simulation.described.parts import Parts, stiffness_of
@@ -28,8 +28,6 @@ from quartet_simulation.errors import ModelFileError
 from quartet_site import Fault, RobotFile
 
 GRIPPER_MODEL, GRIPPER_AT = ("simulation", "gripper", "model"), ("simulation", "gripper", "at")
-TURN = 2 * np.pi
-"""Range of a joint that the model does not limit, in both directions [rad]."""
 HINGE_SPEED, SLIDE_SPEED = 2.0, 0.2
 """Of a joint for which the model has no speed, and the most of any [rad/s, m/s]."""
 SPEED_UP_S = 0.5
@@ -82,22 +80,11 @@ def _names(found: Structure) -> list[Fault]:
 
 def _kind(file: RobotFile, read: ModelFile, found: Structure, hand: Hand) -> ArmKind:
     model = found.model
-    joints = list(found.joints)
-    slides = model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_SLIDE
-    limited = model.jnt_limited[joints].astype(bool)
-    lower = np.where(limited, model.jnt_range[joints, 0], -TURN)
-    upper = np.where(limited, model.jnt_range[joints, 1], TURN)
-    chain = Chain(
-        frames=np.array(_frames(found)),
-        axes=model.jnt_axis[joints].copy(),
-        anchors=model.jnt_pos[joints].copy(),
-        slides=slides,
-        references=model.qpos0[model.jnt_qposadr[joints]].copy(),
-        tool=found.tool,
-        lower=lower,
-        upper=upper,
+    chain = replace(
+        chain_of(model, found.data, found.joints, found.pose(found.foot), found.pose(found.links[-1]) @ found.tool),
         starts=np.array(list(file.arm.named_states.values())),
     )
+    lower, upper, slides = chain.lower, chain.upper, chain.slides
     most = np.where(slides, SLIDE_SPEED, HINGE_SPEED)
     speed = np.minimum(most, [read.speeds.get(name, np.inf) for name in file.arm.joints])
     parts = Parts(found, hand, file.frames.tool, stiffness_of(found, lower, upper))
@@ -124,7 +111,7 @@ def _kind(file: RobotFile, read: ModelFile, found: Structure, hand: Hand) -> Arm
         speed=tuple(speed.tolist()),
         acceleration=tuple((speed / SPEED_UP_S).tolist()),
         # Joints near the foot move more of the arm, and a lift of 0.3 m is as far as a radian.
-        weights=tuple((np.linspace(1.5, 0.4, len(joints)) * np.where(slides, 3.0, 1.0)).tolist()),
+        weights=tuple((np.linspace(1.5, 0.4, len(found.joints)) * np.where(slides, 3.0, 1.0)).tolist()),
         forward=chain.forward,
         inverse=chain.inverse,
         follow=chain.follow,
@@ -147,17 +134,6 @@ def _kind(file: RobotFile, read: ModelFile, found: Structure, hand: Hand) -> Arm
         depth=max(file.gripper.grasp_depth_m - hand.pad_half, 0.01),
     )
     return ArmKind(arm, gripper, ((0.0, 0.0, 0.0), 0.0), parts.add, tuple(parts.excluded))
-
-
-def _frames(found: Structure) -> list[np.ndarray]:
-    """Return each link in the one before, the first in the foot, in the model's reference configuration."""
-    frames = list[np.ndarray]()
-    before = np.linalg.inv(found.pose(found.foot))
-    for link in found.links:
-        # The foot stands where the robot file says, not where its own joint or body is in the model.
-        frames.append(before @ found.pose(link) if link != found.foot else np.eye(4))
-        before = np.linalg.inv(found.pose(link))
-    return frames
 
 
 def always_touching(world: CollisionWorld, arm: ArmModel) -> tuple[tuple[str, str], ...]:

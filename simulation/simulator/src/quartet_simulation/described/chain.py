@@ -6,9 +6,11 @@ Levenberg-Marquardt Method", IEEE Transactions on Robotics 27 (2011).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -23,6 +25,8 @@ FLOOR = 1e-9
 """Damping that is left at the goal."""
 SEEDS = 24
 """Joint positions from which the search starts, beside those that are given."""
+TURN = 2 * np.pi
+"""Range of a joint that the model does not limit, in both directions [rad]."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Chain:
 
     def forward(self, joints: np.ndarray) -> np.ndarray:
         """Return the pose of the tool at joints (J,), 4x4."""
-        return self._poses(np.asarray(joints, dtype=float)[None])[0][0]
+        return self.poses(np.asarray(joints, dtype=float)[None])[0][0]
 
     def inverse(self, pose: np.ndarray, near: np.ndarray) -> np.ndarray:
         """Return joint solutions (N, J) within the limits for the tool at `pose`.
@@ -60,10 +64,15 @@ class Chain:
         return self._search(pose, near[None])
 
     @cached_property
-    def _starts(self) -> np.ndarray:
+    def range(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper limits (J,), with one turn of hinges that turn further."""
         low, high = np.maximum(self.lower, -np.pi), np.minimum(self.upper, np.pi)
         # Where slides are longer than a turn their own limits count.
-        low, high = np.where(self.slides, self.lower, low), np.where(self.slides, self.upper, high)
+        return np.where(self.slides, self.lower, low), np.where(self.slides, self.upper, high)
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        low, high = self.range
         drawn = np.random.default_rng(0).uniform(low, high, (SEEDS, len(low)))
         given = self.starts.reshape(-1, len(low))
         return np.vstack([given, ((low + high) / 2)[None], drawn])
@@ -74,7 +83,7 @@ class Chain:
         since = np.zeros(len(joints), dtype=int)
         found: list[np.ndarray] = []
         for _ in range(ITERATIONS):
-            reached, jacobian = self._poses(joints)
+            reached, jacobian = self.poses(joints)
             error = _between(reached, pose)
             size = np.abs(error).max(axis=1)
             done = size < TOLERANCE
@@ -85,13 +94,14 @@ class Chain:
             if not left.any():
                 break
             joints, best, since = joints[left], best[left], since[left]
-            joints = self._improved(joints, jacobian[left], error[left])
+            joints = self.improved(joints, jacobian[left], error[left])
         if not found:
             return np.empty((0, len(self.lower)))
         _, first = np.unique(np.round(np.array(found), 3), axis=0, return_index=True)
         return np.array(found)[np.sort(first)]
 
-    def _improved(self, joints: np.ndarray, jacobian: np.ndarray, error: np.ndarray) -> np.ndarray:
+    def improved(self, joints: np.ndarray, jacobian: np.ndarray, error: np.ndarray) -> np.ndarray:
+        """Return joints (N, J) after one step that lessens errors (N, E), by Jacobians (N, E, J), within the limits."""
         step = _step(jacobian, error)
         # A joint that would leave its limits stays where it is, and the others do its part.
         stuck = ((joints <= self.lower) & (step < 0)) | ((joints >= self.upper) & (step > 0))
@@ -101,7 +111,7 @@ class Chain:
         step *= np.minimum(1.0, MOST_STEP / np.maximum(most, 1e-12))
         return np.clip(joints + step, self.lower, self.upper)
 
-    def _poses(self, joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def poses(self, joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return tool poses (N, 4, 4) and Jacobians (N, 6, J): translation, then rotation."""
         count, number = joints.shape
         pose = np.broadcast_to(np.eye(4), (count, 4, 4))
@@ -134,6 +144,33 @@ class Chain:
         return motion
 
 
+def chain_of(
+    model: mujoco.MjModel, data: mujoco.MjData, joints: Sequence[int], base: np.ndarray, tool: np.ndarray
+) -> Chain:
+    """Return the chain of joints of a model, from a frame `base` to a frame `tool`, 4x4 in its world.
+
+    `data` has its kinematics computed; joints that are not in the chain stay where they are.
+    """
+    chosen, frames, before = list(joints), list[np.ndarray](), np.linalg.inv(base)
+    for joint in chosen:
+        link = int(model.jnt_bodyid[joint])
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = data.xmat[link].reshape(3, 3), data.xpos[link]
+        frames.append(before @ pose)
+        before = np.linalg.inv(pose)
+    limited = model.jnt_limited[chosen].astype(bool)
+    return Chain(
+        frames=np.array(frames),
+        axes=model.jnt_axis[chosen].copy(),
+        anchors=model.jnt_pos[chosen].copy(),
+        slides=model.jnt_type[chosen] == mujoco.mjtJoint.mjJNT_SLIDE,
+        references=data.qpos[model.jnt_qposadr[chosen]].copy(),
+        tool=before @ tool,
+        lower=np.where(limited, model.jnt_range[chosen, 0], -TURN),
+        upper=np.where(limited, model.jnt_range[chosen, 1], TURN),
+    )
+
+
 def _between(reached: np.ndarray, pose: np.ndarray) -> np.ndarray:
     """Return what is missing to `pose` from poses (N, 4, 4): translation and rotation vector, (N, 6)."""
     turn = pose[:3, :3] @ reached[:, :3, :3].transpose(0, 2, 1)
@@ -142,5 +179,5 @@ def _between(reached: np.ndarray, pose: np.ndarray) -> np.ndarray:
 
 def _step(jacobian: np.ndarray, error: np.ndarray) -> np.ndarray:
     damping = 0.5 * (error**2).sum(axis=1) + FLOOR
-    square = jacobian @ jacobian.transpose(0, 2, 1) + damping[:, None, None] * np.eye(6)
+    square = jacobian @ jacobian.transpose(0, 2, 1) + damping[:, None, None] * np.eye(error.shape[1])
     return (jacobian.transpose(0, 2, 1) @ np.linalg.solve(square, error[:, :, None]))[:, :, 0]

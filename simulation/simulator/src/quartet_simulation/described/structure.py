@@ -53,13 +53,13 @@ class Structure:
     @property
     def bodies(self) -> tuple[int, ...]:
         """The foot and all that hangs on it and is used, parents first."""
-        above = {body: _above(self.model, body) for body in range(1, self.model.nbody)}
+        above = {body: lineage(self.model, body) for body in range(1, self.model.nbody)}
         return tuple(body for body in above if self.foot in above[body] and self.left_out.isdisjoint(above[body]))
 
     def carrier(self, body: int) -> int:
         """Return the nearest body, itself or above it, that a joint in use moves; the foot where there is none."""
         moved = {*self.links, *(int(self.model.jnt_bodyid[joint]) for joint in self.fingers)}
-        return next(one for one in _above(self.model, body) if one in moved or one == self.foot)
+        return next(one for one in lineage(self.model, body) if one in moved or one == self.foot)
 
     def pose(self, body: int) -> np.ndarray:
         """Return the pose of a body in the model's world, 4x4."""
@@ -69,7 +69,7 @@ class Structure:
 def structure_of(file: RobotFile, model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Structure | None, list[Fault]]:
     """Return what of a model is arm, tool and fingers, or None and why it does not fit the robot file."""
     assert file.simulation is not None
-    names = _Names(model)
+    names = Names(model)
     joints, faults = _chain(names, file.arm.joints)
     fault, finger = _joint(names, file.gripper.joint)
     if fault is None and finger is not None and model.jnt_type[finger] != mujoco.mjtJoint.mjJNT_SLIDE:
@@ -100,16 +100,16 @@ def structure_of(file: RobotFile, model: mujoco.MjModel, data: mujoco.MjData) ->
 
 
 def _left_out(
-    names: _Names, wanted: list[str], joints: list[int], tool: int | None
+    names: Names, wanted: list[str], joints: list[int], tool: int | None
 ) -> tuple[frozenset[int], list[Fault]]:
     """Return the bodies that are left out, without what hangs on them, and why others cannot be."""
     model, bodies, faults = names.model, set[int](), list[Fault]()
     for number, name in enumerate(wanted):
         body = names.find(mujoco.mjtObj.mjOBJ_BODY, name)
-        carried = [joint for joint in joints if body in _above(model, int(model.jnt_bodyid[joint]))]
+        carried = [joint for joint in joints if body in lineage(model, int(model.jnt_bodyid[joint]))]
         if body is None:
             faults.append(((*WITHOUT, number), f"the model has no body '{name}'; valid: {names.bodies()}"))
-        elif carried or (tool is not None and body in _above(model, tool)):
+        elif carried or (tool is not None and body in lineage(model, tool)):
             what = f"'{model.joint(carried[0]).name}'" if carried else "the tool frame"
             text = f"'{name}' carries {what}; valid: bodies that carry neither a joint in use nor the tool frame"
             faults.append(((*WITHOUT, number), text))
@@ -118,7 +118,7 @@ def _left_out(
     return frozenset(bodies), faults
 
 
-def _chain(names: _Names, wanted: list[str]) -> tuple[list[int], list[Fault]]:
+def _chain(names: Names, wanted: list[str]) -> tuple[list[int], list[Fault]]:
     """Return those of the wanted joints that hang on each other, and why others do not."""
     joints, faults = list[int](), list[Fault]()
     for number, name in enumerate(wanted):
@@ -132,23 +132,27 @@ def _chain(names: _Names, wanted: list[str]) -> tuple[list[int], list[Fault]]:
     return joints, faults
 
 
-class _Names:
+class Names:
     """Names of a model's parts, and lists of them for messages."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self.model = model
 
     def find(self, kind: mujoco.mjtObj, name: str) -> int | None:
+        """Return the number of a part, or None."""
         number = mujoco.mj_name2id(self.model, kind, name)
         return None if number < 0 else int(number)
 
     def body(self, number: int) -> str:
+        """Return the name of a body, or its number."""
         return self.model.body(number).name or f"body {number}"
 
     def bodies(self) -> str:
+        """List the bodies."""
         return listed(self.model.body(number).name for number in range(1, self.model.nbody))
 
     def joints(self) -> str:
+        """List the hinges and slides."""
         types = self.model.jnt_type
         return listed(
             self.model.joint(number).name for number in range(self.model.njnt) if int(types[number]) in _MOVES
@@ -162,7 +166,7 @@ def listed(names: Any) -> str:
     return (", ".join(all_names[:SHOWN]) or "none") + (f" and {more} more" if more > 0 else "")
 
 
-def _joint(names: _Names, name: str) -> tuple[str | None, int | None]:
+def _joint(names: Names, name: str) -> tuple[str | None, int | None]:
     joint = names.find(mujoco.mjtObj.mjOBJ_JOINT, name)
     if joint is None:
         return f"the model has no joint '{name}'; valid: {names.joints()}", None
@@ -173,27 +177,27 @@ def _joint(names: _Names, name: str) -> tuple[str | None, int | None]:
     return None, joint
 
 
-def _behind(names: _Names, before: int, joint: int) -> str | None:
+def _behind(names: Names, before: int, joint: int) -> str | None:
     model = names.model
     one, other = int(model.jnt_bodyid[before]), int(model.jnt_bodyid[joint])
     first, second = model.joint(before).name, model.joint(joint).name
     if one == other:
         return f"'{first}' and '{second}' move the same body; valid: one joint for each, with a body of its own"
-    if one not in _above(model, other):
+    if one not in lineage(model, other):
         return f"'{second}' does not hang on '{first}'; valid: the joints of one chain, from the foot to the hand"
     return None
 
 
-def _foot(names: _Names, name: str | None, first: int) -> tuple[int | None, list[Fault]]:
+def _foot(names: Names, name: str | None, first: int) -> tuple[int | None, list[Fault]]:
     """Return the body that stands on the base."""
     model, body = names.model, int(names.model.jnt_bodyid[first])
     if name is None:
-        return _above(model, body)[-1], []
+        return lineage(model, body)[-1], []
     foot = names.find(mujoco.mjtObj.mjOBJ_BODY, name)
     if foot is None:
         return None, [(FOOT, f"the model has no body '{name}'; valid: {names.bodies()}")]
-    if foot not in _above(model, body):
-        above = listed(names.body(one) for one in reversed(_above(model, body)))
+    if foot not in lineage(model, body):
+        above = listed(names.body(one) for one in reversed(lineage(model, body)))
         return None, [(FOOT, f"'{name}' does not carry '{model.joint(first).name}'; valid: {above}")]
     return foot, []
 
@@ -202,7 +206,7 @@ Placed = tuple[np.ndarray, int | None]
 
 
 def _tool(
-    names: _Names, file: RobotFile, last: int, data: mujoco.MjData
+    names: Names, file: RobotFile, last: int, data: mujoco.MjData
 ) -> Iterator[tuple[Placed, None] | tuple[None, Fault]]:
     """Yield where the tool frame is in the last link, or why it cannot be there."""
     assert file.simulation is not None
@@ -217,7 +221,7 @@ def _tool(
         yield None, (place, f"the model has no body or site '{tool.body}'; valid: {names.bodies()}")
         return
     within = body if body is not None else int(model.site_bodyid[site])
-    if last not in _above(model, within) or any(model.body_jntnum[one] for one in _up_to(model, within, last)):
+    if last not in lineage(model, within) or any(model.body_jntnum[one] for one in _up_to(model, within, last)):
         yield None, (place, f"'{tool.body}' is not fixed to the last link of the arm, '{names.body(last)}'")
         return
     if body is not None and told is None and body != last:
@@ -229,8 +233,20 @@ def _tool(
             (("frames", "tool"), f"'{name}' is another body of the model already; give the tool frame a new name"),
         )
         return
-    at = pose_of(data, within) if site is None or body is not None else _pose_of_site(data, site)
-    yield (np.linalg.inv(pose_of(data, last)) @ at @ _offset(tool), None), None
+    found = frame_in(names, data, tool)
+    assert found is not None
+    yield (np.linalg.inv(pose_of(data, last)) @ found[1], None), None
+
+
+def frame_in(names: Names, data: mujoco.MjData, frame: SimulatedTool) -> tuple[int, np.ndarray] | None:
+    """Return the body of a frame in a model and its pose in the world, 4x4; None: no body or site is called so."""
+    body = names.find(mujoco.mjtObj.mjOBJ_BODY, frame.body)
+    if body is not None:
+        return body, pose_of(data, body) @ _offset(frame)
+    site = names.find(mujoco.mjtObj.mjOBJ_SITE, frame.body)
+    if site is None:
+        return None
+    return int(names.model.site_bodyid[site]), _pose_of_site(data, site) @ _offset(frame)
 
 
 def _offset(tool: SimulatedTool) -> np.ndarray:
@@ -240,7 +256,7 @@ def _offset(tool: SimulatedTool) -> np.ndarray:
     return pose
 
 
-def _pair(names: _Names, finger: int, last: int, arm: set[int]) -> tuple[tuple[int, int] | None, str | None]:
+def _pair(names: Names, finger: int, last: int, arm: set[int]) -> tuple[tuple[int, int] | None, str | None]:
     """Return the joints of both fingers, or why there are no two."""
     model, name = names.model, names.model.joint(finger).name
     if finger in arm:
@@ -268,10 +284,10 @@ def _pair(names: _Names, finger: int, last: int, arm: set[int]) -> tuple[tuple[i
 
 
 def _hangs_on(model: mujoco.MjModel, joint: int, link: int) -> bool:
-    return link in _above(model, int(model.jnt_bodyid[joint]))[1:]
+    return link in lineage(model, int(model.jnt_bodyid[joint]))[1:]
 
 
-def _above(model: mujoco.MjModel, body: int) -> list[int]:
+def lineage(model: mujoco.MjModel, body: int) -> list[int]:
     """Return a body and those that it hangs on, up to the one below the world."""
     found: list[int] = []
     while body != 0:
@@ -281,7 +297,7 @@ def _above(model: mujoco.MjModel, body: int) -> list[int]:
 
 
 def _up_to(model: mujoco.MjModel, body: int, link: int) -> list[int]:
-    chain = _above(model, body)
+    chain = lineage(model, body)
     return chain[: chain.index(link)]
 
 

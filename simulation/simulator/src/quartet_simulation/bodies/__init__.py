@@ -1,0 +1,1 @@
+"""What robots can reach, see and pass, computed from their descriptions: `quartet resume`."""

@@ -1,0 +1,89 @@
+"""A robot's body as one compiled model: chain, hand, cameras and mobility, whichever file describes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from quartet_simulation.described.chain import Chain
+from quartet_simulation.described.structure import pose_of
+from quartet_site import Mobility
+
+FLOOR = "the floor"
+"""Body of the floor in a compiled model."""
+
+
+@dataclass(frozen=True)
+class BodyArm:
+    """The chain from the base frame to the grasp point, whose frame reaches along its z."""
+
+    chain: Chain
+    joints: tuple[int, ...]
+    """In the model."""
+    bearing: float = 0.0
+    """Of the points about which claims are made [degrees]."""
+
+    @property
+    def telescopes(self) -> bool:
+        """Whether at least as many joints slide as turn, so that a box stands for the workspace, not a sphere."""
+        return 2 * int(self.chain.slides.sum()) >= len(self.joints)
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A camera in its link: position [m], horizontal field of view and tilt below the horizon at rest [degrees]."""
+
+    link: int
+    position: tuple[float, float, float]
+    hfov_deg: float
+    tilt_deg: float
+    moved: bool
+
+
+@dataclass(frozen=True)
+class Body:
+    """A robot. The base frame is on the floor below it: x ahead, y left, z up [m, rad]."""
+
+    name: str
+    type: str
+    role: str
+    model: mujoco.MjModel
+    posture: np.ndarray
+    """qpos while the robot stands still."""
+    base: np.ndarray
+    """Pose of the base frame in the model's world, 4x4."""
+    foot: int
+    """Body from which the tree of links begins."""
+    cameras: dict[str, Camera]
+    mobility: Mobility
+    arm: BodyArm | None
+    touching: tuple[tuple[str, str], ...] = ()
+    """Pairs of bodies whose overlap is no collision."""
+
+    def at_rest(self) -> mujoco.MjData:
+        """Return data of the model in the body's posture, kinematics computed."""
+        return data_of(self.model, self.posture)
+
+    def tip_at(self, joints: np.ndarray) -> np.ndarray:
+        """Return the grasp point's frame in the base frame at joints of the arm (J,) by MuJoCo's kinematics, 4x4."""
+        assert self.arm is not None
+        posture = self.posture.copy()
+        posture[self.model.jnt_qposadr[list(self.arm.joints)]] = joints
+        link = pose_of(data_of(self.model, posture), int(self.model.jnt_bodyid[self.arm.joints[-1]]))
+        return np.linalg.inv(self.base) @ link @ self.arm.chain.tool
+
+
+def data_of(model: mujoco.MjModel, posture: np.ndarray) -> mujoco.MjData:
+    """Return data of a model in a posture, kinematics computed."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = posture
+    mujoco.mj_kinematics(model, data)
+    return data
+
+
+def add_floor(spec: mujoco.MjSpec, height: float) -> None:
+    """Add the floor at a height of the model's world [m]."""
+    floor = spec.worldbody.add_body(name=FLOOR, pos=(0, 0, height))
+    floor.add_geom(name=FLOOR, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 0.1])
