@@ -270,7 +270,7 @@ class ArrangeCabinet(TableTask):
     ) -> Goal:
         """Return joints at a pose before a goal, from which the tip can move straight to the goal and on to more poses.
 
-        The pose itself if no solution of inverse kinematics at the goal allows that. A door is open at the last two poses.
+        The pose itself if no solution of inverse kinematics allows that. A door is open at the last two poses.
         """
         arm, kinematics, now = self.scene.arm(robot), Kinematics(self.scene), Collisions(self.scene, allow)
         everything = self.scene.joints
