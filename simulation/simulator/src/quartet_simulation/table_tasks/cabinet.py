@@ -254,7 +254,8 @@ class ArrangeCabinet(TableTask):
                 home,
             ]
         if name in HANDLES:
-            before, after = _back(goal), self._arc(HANDLES[name])[1:]
+            arc = self._arc(HANDLES[name])[1:]
+            before, after = _back(goal), [*arc, _back(arc[-1])]
         else:
             before, after = _back(goal, OUT), [_lifted(goal), _back(_lifted(goal), OUT)]
         there = self._start(robot, before, goal, after, allow, HANDLES.get(name, ""))
@@ -268,7 +269,7 @@ class ArrangeCabinet(TableTask):
     ) -> Goal:
         """Return joints at a pose before a goal, from which the tip can move straight to the goal and on to more poses.
 
-        The pose itself if no solution of inverse kinematics at the goal allows that. A door is open at the last pose.
+        The pose itself if no solution of inverse kinematics allows that. A door is open at the last two poses.
         """
         arm, kinematics, now = self.scene.arm(robot), Kinematics(self.scene), Collisions(self.scene, allow)
         everything = self.scene.joints
@@ -279,13 +280,13 @@ class ArrangeCabinet(TableTask):
             return collisions.alone(robot, everything)
 
         for joints in kinematics.solutions(arm, goal, self.scene.joints[arm.columns]):
-            back, line = kinematics.line(arm, joints, before), joints[None]
-            points = [line] if back is None else [back, line]
-            for pose in after if back is not None else ():
+            line, points = kinematics.line(arm, joints, before), list[np.ndarray]()
+            for pose in (goal, *after):
                 line = None if line is None else kinematics.line(arm, line[-1], pose)
                 points += [] if line is None else [line]
-            if back is not None and line is not None and all(map(free, np.vstack(points))) and free(line[-1], later):
-                return back[-1]
+            ends = [one[-1] for one in points[-2:]]
+            if line is not None and all(map(free, np.vstack(points))) and all(free(end, later) for end in ends):
+                return points[0][0]
         return before
 
     def _when_open(self, door: str, allow: Pairs) -> Collisions:
