@@ -13,6 +13,7 @@ _LINE = re.compile(r"^NAME (\S+) ACTION <", re.MULTILINE)
 _HELD = re.compile(r"^You hold the (.+)\.$", re.MULTILINE)
 _SEEN = re.compile(r"^- (.+?)(?: on the (.+?))? at \([^)]*\): (.+)$", re.MULTILINE)
 _SAID = re.compile(r"^(\S+): I hold (.+)\. I reach: (.*)\. I see: (.*)\.", re.MULTILINE)
+_TARGETS = re.compile(r"^  targets: (.+)$", re.MULTILINE)
 _REFUSED = "This plan was refused"
 
 
@@ -49,7 +50,8 @@ def answer(prompt: str) -> str | None:
     robots = _LINE.findall(before)
     if told.keys() != set(robots):
         return f"{mine.said()} PROCEED"
-    plan = _plan(robots, told, dict(_BRING.findall(before)))
+    places = _TARGETS.search(before)
+    plan = _plan(robots, told, dict(_BRING.findall(before)), set(places[1].split(", ")) if places else set())
     if (refused := talk.count(_REFUSED)) and plan:
         # Not all at once: at each refusal another one acts alone.
         alone = list(plan)[(refused - 1) % len(plan)]
@@ -64,7 +66,7 @@ def _read(held: str, reach: str, on: str) -> _Told:
     return _Told("" if held == "nothing" else held, frozenset(reach.split(", ")), places)
 
 
-def _plan(robots: list[str], told: Mapping[str, _Told], targets: Mapping[str, str]) -> dict[str, str]:
+def _plan(robots: list[str], told: Mapping[str, _Told], targets: Mapping[str, str], valid: set[str]) -> dict[str, str]:
     """Return an action of each robot that has one: towards the target, or to a place that a robot near it reaches."""
     on = {thing: place for one in told.values() for thing, place in one.on.items()}
     taken, gone = set(on.values()), {one.held for one in told.values()}
@@ -74,7 +76,7 @@ def _plan(robots: list[str], told: Mapping[str, _Told], targets: Mapping[str, st
         if mine.held:
             target = targets.get(mine.held, "")
             shared = {place for one in others if target in one.reach for place in one.reach & mine.reach}
-            places = [target] if target in mine.reach else sorted(shared - targets.keys() - set(targets.values()))
+            places = [target] if target in mine.reach else sorted((shared & valid) - set(targets.values()))
             if free := [place for place in places if place not in taken]:
                 plan[robot] = f"PLACE {mine.held} {free[0]}"
                 taken.add(free[0])

@@ -329,6 +329,15 @@ def make_spec(layout: Layout, arms: Sequence[ArmAt]) -> tuple[mujoco.MjSpec, lis
         size=(half, 0.75, 0.02),
         rgba=(0.75, 0.66, 0.55, 1),
     )
+    if len(arms) > 1:
+        # Seen against nothing, space that an arm has left would stay occupied in the octomap of the other one.
+        for pos, size in (
+            ((0.3, 0, -0.05), (4, 4, 0.05)),
+            ((0.3, 2, 1.5), (4, 0.05, 1.5)),
+            ((0.3, -2, 1.5), (4, 0.05, 1.5)),
+        ):
+            room = {"contype": 0, "conaffinity": 0, "rgba": (0.85, 0.86, 0.88, 1)}
+            spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, pos=pos, size=size, **room)
     for thing in layout.things:
         add_thing(spec, thing)
     for name, shape in layout.volumes.items():
