@@ -87,7 +87,7 @@ def test_person_types_a_correction_and_refuses_a_plan(
     discussion, _, task = first_round("typed", monkeypatch)
     shown = capsys.readouterr().out
     assert f"at most {LONGEST} are sent" in shown
-    assert "'\\x1b[2J' has characters that are not text" in shown
+    assert "'\\x1b[2J' has characters that cannot be printed" in shown
     assert "'perhaps' is neither yes nor no" in shown
     assert "'yes, but' is neither yes nor no" in shown
     assert [turn.answer.text for turn in discussion.turns if turn.participant == "Alice"] == [

@@ -67,7 +67,7 @@ def up(
         typer.Option(
             "--scenario",
             help="What lies on the table of the world tabletop: TASK or TASK:VARIATION, such as stack-blocks:0 "
-            "(docs/malmm.md has the tasks of one arm, docs/roco.md those of two).",
+            "(docs/malmm.md has the tasks of one arm, docs/roco-deployment.md those of two).",
         ),
     ] = None,
     seed: Seed = 0,

@@ -18,21 +18,21 @@ from quartet_teams.roco import Mode
 
 @dataclass(frozen=True)
 class Experiment:
-    """Trials of every task and model, with every mode, history and feedback that apply to it. Raises OptionError."""
+    """Trials of every task and model, with all values of the options that apply to the task. Raises OptionError."""
 
     framework: tuple[str, ...] = (Mode.DIALOGUE.value,)
     tasks: tuple[str, ...] = tuple(TASKS)
     wording: tuple[str, ...] = WORDINGS
-    """Of the questions."""
+    """Wordings in which questions are asked."""
     trials: int | None = None
-    """Of each task; None: as many as in the paper."""
+    """Trials of each task; None: as many as in the paper."""
     seed: int = 0
     history: tuple[str, ...] = ("all",)
     feedback: tuple[str, ...] = ("on",)
     planner: tuple[str, ...] = PLANNERS
     path: tuple[str, ...] = PATHS
     temperature: tuple[float, ...] = (0.0,)
-    """Of language models; applies to the grid."""
+    """Temperatures of language models; apply to the grid."""
     person: tuple[str, ...] = ("correcting", "imperfect")
     model: tuple[str, ...] = (SPEAKERS,)
     """Models of Inspect, `gateway/AGENT`, or `reference-speakers`."""
@@ -49,12 +49,12 @@ class Experiment:
         yield from find_unknown("task", self.tasks, [*GROUPS, *PART_OF])
         yield from self._find_wrong_temperatures()
         if (self.trials is not None and self.trials < 1) or self.seed < 0:
-            yield (), f"trials {self.trials} with seed {self.seed}: at least 1 trial, seed at least 0"
+            yield (), f"trials {self.trials} with seed {self.seed}: valid: at least 1 trial, and a seed of at least 0"
         yield from find_wrong_models(self.model, self.p_fault)
 
     def _find_wrong_temperatures(self) -> Iterator[Fault]:
         if not self.temperature or any(not 0 <= value <= 2 for value in self.temperature):
-            yield ("temperature",), f"temperature {self.temperature}: at least one, from 0 to 2"
+            yield ("temperature",), f"temperature {self.temperature}: use at least one value, each from 0 to 2"
         if any(self.temperature) and SPEAKERS in self.model:
             yield ("temperature",), f"the {SPEAKERS} have no temperature; leave it out, or give another --model"
         of = [task for task, part in PART_OF.items() if "temperature" in part.varies]

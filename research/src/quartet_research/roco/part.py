@@ -23,12 +23,12 @@ VARIED: Mapping[str, Collection[str]] = {
     "wording": WORDINGS,
     "person": ("correcting", "imperfect", "typed"),
 }
-"""Options of which each value makes a setting of its own, with their values."""
+"""Valid values of the options that are compared; each value makes a setting of its own."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Outcome of one episode; what a part does not count is 0."""
+    """Outcome of one episode; a value that a part does not count is 0."""
 
     succeeded: bool
     """By ground truth."""
@@ -58,11 +58,11 @@ class Part(ABC):
     name: ClassVar[str]
     tasks: ClassVar[tuple[str, ...]]
     varies: ClassVar[tuple[str, ...]]
-    """Those of `VARIED` that apply, or `temperature`."""
+    """Options that apply to the tasks: keys of `VARIED`, or `temperature`."""
     published: ClassVar[Mapping[tuple[str, str], str]] = {}
     """Figures of the paper, by task and variant."""
     notes: ClassVar[Sequence[str]] = ()
-    """What a reader of the table has to know."""
+    """Explanations that are printed with the table."""
 
     @abstractmethod
     def trials(self, task: str) -> int:
@@ -73,7 +73,7 @@ class Part(ABC):
         """Return reference speakers that know only their own prompts, with a fault rate from 0 to 1."""
 
     def baselines(self, cases: Sequence[Case]) -> Iterable[Record]:
-        """Yield trials of what needs no model, for the tables."""
+        """Yield trials of baselines that need no model, for the tables."""
         return ()
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Joint motion planning: this package beside plain RRT-Connect with the limits of RoCo's published code.
+"""Joint motion planning: this package next to plain RRT-Connect with the limits of RoCo's published code.
 
 Two arms are those of the pack task, three those of the sort task. Start and goal of a problem are random poses of all
 hands in their ranges; poses that cannot be reached together are drawn anew.
@@ -25,15 +25,15 @@ PROBLEMS = {
     "planning2": (PackGrocery.arms, {"Alice": (-0.8, 1.1), "Bob": (-0.8, 1.1)}),
     "planning3": (SortCubes.arms, {"Alice": (-1.4, -0.1), "Bob": (-0.7, 0.7), "Chad": (0.2, 1.5)}),
 }
-"""Arms, and the x between which the hand of each goes [m]."""
+"""Arms of each task, and the range of x of each hand [m]."""
 ACROSS, HEIGHTS = (0.2, 0.8), (0.2, 0.5)
 """Ranges of y and z [m]."""
 STEP, SAMPLES, SPREAD = 0.006, 800, 0.05
-"""Limits of the published code: distance of two checks [m], samples, and their share of a joint's range."""
+"""Limits of the published code: distance between collision checks [m], samples, and their share of a joint's range."""
 
 
 class PlanningPart(Part):
-    """Planning problems for two and for three arms, which no model plays."""
+    """Planning problems for two and for three arms, in which no model takes part."""
 
     name = "planning"
     tasks = tuple(PROBLEMS)

@@ -52,7 +52,7 @@ def make_report(experiment: Experiment, records: Sequence[Record]) -> Report:
 
 
 def variant(setting: Any) -> str:
-    """Return a mode and its ablations in words."""
+    """Return a setting without its task in words, such as "dialogue, no history"."""
     ablations = [f"no {name}" for name, off in (("history", "none"), ("feedback", "off")) if setting.get(name) == off]
     others = [value for name, value in setting.items() if name not in ("task", "history", "feedback", "temperature")]
     warm = [f"temperature {value:g}"] if (value := setting.get("temperature")) else []

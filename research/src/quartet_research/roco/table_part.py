@@ -70,7 +70,7 @@ async def play(world: TableTask, team: Roco, model: Model, *, most_steps: int) -
 
     Args:
         world: the task, at its beginning.
-        team: that decides.
+        team: decides on the plan of each step.
         model: answers for every participant.
         most_steps: steps of the trial; one without a plan counts.
     """

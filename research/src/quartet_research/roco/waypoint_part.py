@@ -1,4 +1,4 @@
-"""Waypoints (RoCo, Figure 4): what the paths that a team proposes are worth to the planner of motions."""
+"""Waypoints (RoCo, Figure 4): how much the paths that a team proposes help the motion planner."""
 
 import asyncio
 import time
@@ -16,9 +16,9 @@ from quartet_teams import Discussion, Model, NoPlanError
 from quartet_teams.roco import Action, Past, Point, Roco
 
 HOVER = 0.2
-"""Height above where a hand is and above its goal at which the hard-coded path passes [m]."""
+"""Height of the hard-coded waypoints above the start and the goal of a hand [m]."""
 SET_UPS = 5
-"""Rounds in which the hands take what they are to put down."""
+"""Maximum number of rounds in which the hands pick up the objects that are then put down."""
 
 
 def _linear(action: Action, start: Point, goal: Point) -> tuple[Point, ...]:
@@ -36,7 +36,7 @@ WAYS: Mapping[str, Callable[[Action, Point, Point], tuple[Point, ...]]] = {
     "linear": _linear,
     "hover": _hover,
 }
-"""Waypoints of an action between where the tip is and its goal."""
+"""Functions of an action, the tip's position and its goal [m] that return the waypoints between them, by `PATHS`."""
 
 
 class WaypointPart(Part):
@@ -92,7 +92,7 @@ class WaypointPart(Part):
 
 
 async def _take(world: TableTask) -> None:
-    """Let reference speakers fill the hands; the model under test has no part in it."""
+    """Let reference speakers fill the hands; the model under test does not take part."""
     past, speakers = Past(), Discussion(Speakers(0.0, seed=world.seed))
     for _ in range(SET_UPS):
         plan = (await Roco("central").decide(world, past, speakers)).plan
@@ -100,4 +100,4 @@ async def _take(world: TableTask) -> None:
         if not outcome.failure:
             return
         past.add_failed(plan, outcome.failure)
-    raise RuntimeError(f"the hands took nothing in {SET_UPS} rounds: {outcome.failure}")
+    raise RuntimeError(f"reference speakers picked up nothing in {SET_UPS} rounds: {outcome.failure}")

@@ -21,7 +21,7 @@ ERRORS = 0.2
 Places = Mapping[str, str]
 """Where each block is, as the person sees it."""
 _terminal = asyncio.Lock()
-"""Held by the trial in which a person types: with language models, several are played at once."""
+"""Held by the trial in which a person types: with language models, several trials are played at once."""
 
 
 class Imperfect:
@@ -45,7 +45,7 @@ class Correcting:
         return "I agree." if all(one in parts.get("Talk now", "") for one in seen) else "\n".join(seen)
 
     def refuses(self, places: Places, plan: JointPlan) -> str:
-        """Return where the block of the plan is, if nobody can take it there."""
+        """Return where the block of the plan is, if the one that acts cannot take it there."""
         fits = {ROBOT: [TABLE], PERSON: CUPS}
         wrong = (one.object for one in plan.values() if one.object and places[one.object] not in fits[one.robot])
         return " ".join(where(name, places[name]) for name in wrong)

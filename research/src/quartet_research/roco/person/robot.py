@@ -15,8 +15,8 @@ class RobotSpeaker(RuleSpeakers):
     """Says what the camera describes, listens, and proposes the next move.
 
     Args:
-        rate: of each fault: a random move, and a missing keyword.
-        seed: of the faults.
+        rate: rate of each fault, a random move and a missing keyword, from 0 to 1.
+        seed: seed of the faults.
     """
 
     def __init__(self, rate: float, seed: int) -> None:

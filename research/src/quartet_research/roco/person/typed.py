@@ -29,9 +29,7 @@ class Typed:
             if (text := parts.get(heading, "none")) != "none":
                 _show(f"\n{heading}: {text}")
         _show("\nYou see: " + " ".join(where(*item) for item in places.items()))
-        hint = (
-            f"You are {PERSON}. Say what {ROBOT} has wrong, such as: strawberry_toy is in green_cup. Or press Enter: "
-        )
+        hint = f"You are {PERSON}. Correct {ROBOT}, such as: strawberry_toy is in green_cup. Or press Enter: "
         return _read_line(hint) or "I have nothing to add."
 
     def refuses(self, places: Mapping[str, str], plan: JointPlan) -> str:
@@ -52,19 +50,19 @@ def _read_line(question: str) -> str:
         if len(line) > LONGEST:
             _show(f"The line has {len(line)} characters; at most {LONGEST} are sent. Type a shorter one.")
         elif not line.isprintable():
-            _show(f"{line[:60]!r} has characters that are not text. Type the line again without them.")
+            _show(f"{line[:60]!r} has characters that cannot be printed. Type the line again without them.")
         else:
             return line
 
 
 def _read(question: str) -> str:
     main = threading.current_thread() is threading.main_thread()
-    # An event loop takes Ctrl-C over, and would note it only after the line.
+    # An event loop would handle Ctrl-C only after the line was read.
     before = signal.signal(signal.SIGINT, signal.default_int_handler) if main else None
     try:
         return input(question)
     except EOFError as error:
-        reason = "person typed: the input has ended; type in a terminal, or choose the person correcting or imperfect"
+        reason = "person typed: the input has ended; type in a terminal, or choose --person correcting or imperfect"
         raise InputEndedError(reason) from error
     except UnicodeDecodeError:
         return "\0"
@@ -74,5 +72,5 @@ def _read(question: str) -> str:
 
 
 def _show(text: str) -> None:
-    """Print a text without characters that a terminal would obey."""
+    """Print a text, with control characters made visible."""
     print("\n".join(map(printable, text.splitlines())))

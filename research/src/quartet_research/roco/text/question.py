@@ -27,7 +27,7 @@ class Question:
     """The whole prompt in each wording."""
     choices: tuple[str, ...]
     many: bool
-    """Whether an answer names any number of the choices, and not exactly one."""
+    """Whether an answer may name any number of the choices instead of exactly one."""
     right: str
     task: TableTask
     """The task at that moment."""
@@ -56,7 +56,7 @@ def make_question(
 
 
 def say(kind: str, **values: str) -> list[str]:
-    """Return both wordings of a sentence."""
+    """Return both wordings of a sentence with its values."""
     return [text.format(**values) for text in _TEXTS[kind]]
 
 
@@ -73,12 +73,12 @@ def with_options(
 
 
 def balanced(number: int, count: int, what: int = 0) -> int:
-    """Return a number below `count` for a property of a question; `count` questions in a row have all of them."""
+    """Return a number below `count` for a property of a question; each batch of `count` questions has all numbers."""
     return int(np.random.default_rng([what, number // count]).permutation(count)[number % count])
 
 
 def names_text(names: Collection[str]) -> str:
-    """Return an answer of names."""
+    """Return the answer that names these choices, "none" for no names."""
     return ", ".join(sorted(names)) or "none"
 
 
@@ -103,5 +103,5 @@ def read_answer(reply: str, choices: Sequence[str], many: bool) -> str:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """Return the words and numbers of a text without fillers; an underscore parts words."""
+    """Return the words and numbers of a text without fillers; an underscore separates words."""
     return tuple(word for word in re.findall(r"[^\W\d_]+|\d+", text.casefold()) if word not in _FILLERS)

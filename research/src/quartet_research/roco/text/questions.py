@@ -1,4 +1,4 @@
-"""All questions, by category and number. They are made when they are asked for, and kept."""
+"""All questions, by category and number. They are made on first use, and kept."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -17,7 +17,7 @@ DRAWS: dict[str, Callable[[int, np.random.Generator], Question | None]] = {
     "respond": sorting.respond,
     "adaptation": stacking.adaptation,
 }
-"""Functions that draw a question for a number, or None if what was drawn does not suit it."""
+"""Functions that draw a question for a number, or None if the draw does not suit it."""
 COUNTS = {"capability": 57, "memory": 44, "inquiry": 41, "respond": 96, "adaptation": 31}
 """Questions of each category in the paper."""
 MOST_DRAWS = 5000
@@ -26,7 +26,7 @@ _lock = Lock()
 
 
 def question_of(category: str, number: int) -> Question:
-    """Return the question of a number; no two of the first `COUNTS` have the same text."""
+    """Return the question of a number; no two of the first `COUNTS` have the same text. Raises StateError."""
     batch, index = divmod(number, COUNTS[category])
     with _lock:
         made = _made[category, batch]

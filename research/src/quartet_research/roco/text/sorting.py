@@ -12,7 +12,7 @@ from quartet_simulation.table_tasks.sort_cubes import GOALS, PANEL_X, PANEL_Y, P
 from quartet_teams.roco import Action
 
 STATES = 120
-"""States that are drawn from."""
+"""Number of states from which questions are drawn."""
 RELEASE_Z = 0.25
 """Height at which a block is put over its panel [m]."""
 TAKES = {block: [panel for panel in PANEL_X if panel not in GOALS.values() or panel == GOALS[block]] for block in GOALS}
@@ -51,7 +51,7 @@ def capability(number: int, rng: np.random.Generator) -> Question:
 
 
 def respond(number: int, rng: np.random.Generator) -> Question | None:
-    """Return a request to a robot. One that it can fulfil brings a block nearer to its panel, onto an empty one."""
+    """Return a request to a robot. One that it can fulfil brings a block nearer to its panel, onto an empty panel."""
     task, at, robot, block = _draw(rng)
     other = str(rng.choice([name for name in task.robots if name != robot]))
     kind = str(rng.choice(["to_panel", "to_me"]))

@@ -29,7 +29,7 @@ class Moment:
     held: Mapping[str, str]
     """Food in the hand of each robot, by contact; "" if it holds none."""
     left: list[str]
-    """Foods of the recipe that do not lie on the board, by position."""
+    """Foods of the recipe that do not lie on the board, judged by their positions."""
 
 
 @functools.cache
@@ -103,7 +103,7 @@ def adaptation(number: int, rng: np.random.Generator) -> Question | None:
 
 
 def _actions(moment: Moment) -> Iterator[tuple[Action, bool]]:
-    """Yield what would help if it were possible: each action, and whether it is."""
+    """Yield each action that would help if it were possible, and whether it is."""
     recipe, left, held = moment.task.recipe, moment.left, moment.held
     for robot, food in held.items():
         if food:

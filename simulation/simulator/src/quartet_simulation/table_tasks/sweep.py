@@ -1,6 +1,6 @@
 """Sweep floor: one arm holds a dustpan, the other sweeps cubes into it with a broom; all cubes go into a bin.
 
-Cubes move by friction alone; docs/roco.md lists what differs from the published task.
+Cubes move by friction alone; docs/roco-tasks.md lists what differs from the published task.
 """
 
 from __future__ import annotations
