@@ -43,7 +43,10 @@ def resume(
     ] = None,
     url: Url = None,
 ) -> None:
-    """Print what a robot can reach, see and pass, by its own description; or let a paused task continue."""
+    """Print what a robot can do, or let a paused task continue.
+
+    What it can reach, see and pass is computed from its own description (docs/bodies.md).
+    """
     if format is None and model is None and not is_body(what):
         with api_for(url) as api:
             api.resume(what)
