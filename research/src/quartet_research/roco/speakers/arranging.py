@@ -18,7 +18,7 @@ def arrange(prompt: Prompt, robot: str, said: Mapping[str, str]) -> str:
     """Return what the robot does with the handle that it reaches, or, once all doors are open, with mug or cup.
 
     An action with which the robot was refused while all others waited is left to the others; the last robot repeats it
-    if no other acts.
+    if no other acts, and a robot that holds a handle always, because no other can open its door.
     """
     reach = dict(_REACH.findall(prompt.own))[robot].split(", ")
     closed = [handle for state, handle in _DOOR.findall(prompt.own) if state == "closed"]
@@ -31,7 +31,7 @@ def arrange(prompt: Prompt, robot: str, said: Mapping[str, str]) -> str:
         goals = {name: coaster for name, coaster in _GOAL.findall(prompt.task) if where.get(name) != coaster}
         taken = {word for action in said.values() for word in action.split()}
         options = [f"PICK {name} PLACE {goals[name]}" for name in reach if name in goals and name not in taken]
-    if robot != prompt.robots[-1] or any(action != WAIT for action in said.values()):
+    if held not in closed and (robot != prompt.robots[-1] or any(action != WAIT for action in said.values())):
         others = [one for one in prompt.robots if one != robot]
         alone = [plan for plan in prompt.refused if all(plan.get(one, WAIT) == WAIT for one in others)]
         options = [option for option in options if option not in [plan.get(robot) for plan in alone]]
