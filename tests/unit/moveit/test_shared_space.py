@@ -1,8 +1,15 @@
 """Motions of two arms at one place: which may begin, which waits, which has to be planned again."""
 
+import asyncio
+import time
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
+from quartet_moveit import shared_space
 from quartet_moveit.shared_space import APART_M, Box, Motion, SharedSpace
+from quartet_robot_link import BridgeUnavailableError
 from quartet_tool_server import ToolError
 
 
@@ -82,3 +89,33 @@ def test_another_place_and_the_arm_itself_are_in_nobodys_way():
     assert space.begin(motion("ur5", 0.0), space.now)
     assert space.begin(motion("ur5", 0.0), space.now)
     assert space.begin(motion("panda", 0.0, place="kitchen"), space.now)
+
+
+async def test_an_arm_whose_outcome_is_lost_counts_as_moving_until_the_guard_has_stopped_it(monkeypatch):
+    async def bounds(*_: Any) -> list[Box]:
+        return [box(0.0)]
+
+    async def run(*_: Any, **__: Any) -> None:
+        raise BridgeUnavailableError("the connection was lost")
+
+    async def unless_canceled(work: Any) -> Any:
+        return await work
+
+    told = asyncio.Event()
+    space = SharedSpace(arms={("table", "ur5"): print, ("table", "panda"): lambda _: told.set()})
+    for name, value in {"SPACE": space, "bounds": bounds, "run": run}.items():
+        monkeypatch.setattr(shared_space, name, value)
+    heartbeat = SimpleNamespace(guard_timeout_s=0.1, every_s=0.02)
+    arm = SimpleNamespace(motion_timeout_s=1.0, bounds_m={"flange": 0.1})
+    file = SimpleNamespace(name="ur5", arm=arm, heartbeat=heartbeat, actions=SimpleNamespace(execute_trajectory="/go"))
+    server: Any = SimpleNamespace(robot=SimpleNamespace(file=file), site=SimpleNamespace(name="table"))
+    lease: Any = SimpleNamespace(unless_canceled=unless_canceled)
+    begun, since = time.monotonic(), space.now
+    with pytest.raises(BridgeUnavailableError):
+        await shared_space.execute(server, lease, {"trajectory": {}}, since)
+    assert not space.begin(motion("panda", 0.2), space.now)
+    told.clear()
+    await asyncio.wait_for(told.wait(), 5.0)
+    assert time.monotonic() - begun >= heartbeat.guard_timeout_s
+    with pytest.raises(ToolError, match="ur5 has moved near the path"):
+        space.begin(motion("panda", 0.2), since)

@@ -13,7 +13,7 @@ from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.arm import arm_joints, moveit_code, run, verdict
 from quartet_moveit.codes import SUCCESS, name_of
 from quartet_moveit.requests import state_at
-from quartet_robot_link import Message, MotionOutcome, Robot
+from quartet_robot_link import BridgeUnavailableError, CallTimeoutError, Message, MotionOutcome, Robot
 from quartet_robot_link.geometry import Rigid, Vector
 from quartet_safety.motion import MotionLease
 from quartet_tool_server import ToolError, ToolServer
@@ -118,13 +118,19 @@ async def execute(server: ToolServer, lease: MotionLease, goal: Message, since: 
         if time.monotonic() > deadline:
             raise _outdated("another arm moves in the way for too long")
         await lease.unless_canceled(asyncio.sleep(POLL_S))
-    completed = False
     try:
         outcome = await move()
-        completed = bool(verdict(outcome, planned=True)["executed"])
-        return outcome
-    finally:
-        SPACE.end(motion, completed=completed)
+    except (CallTimeoutError, BridgeUnavailableError):
+        # The arm may move on until the guard, without heartbeats of this call, has brought it to a standstill.
+        limits = file.heartbeat
+        rest_s = limits.guard_timeout_s + 2 * limits.every_s
+        asyncio.get_running_loop().call_later(rest_s, partial(SPACE.end, motion, completed=False))
+        raise
+    except BaseException:
+        SPACE.end(motion, completed=False)
+        raise
+    SPACE.end(motion, completed=bool(verdict(outcome, planned=True)["executed"]))
+    return outcome
 
 
 async def bounds(robot: Robot, trajectory: Message) -> list[Box]:
