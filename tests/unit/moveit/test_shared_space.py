@@ -1,10 +1,12 @@
 """Motions of two arms at one place: which may begin, which waits, which has to be planned again."""
 
 import asyncio
+import itertools
 import time
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from quartet_moveit import shared_space
@@ -89,6 +91,26 @@ def test_another_place_and_the_arm_itself_are_in_nobodys_way():
     assert space.begin(motion("ur5", 0.0), space.now)
     assert space.begin(motion("ur5", 0.0), space.now)
     assert space.begin(motion("panda", 0.0, place="kitchen"), space.now)
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_links_on_a_way_with_bends_are_nearer_to_their_boxes_than_arms_to_each_other(repeats):
+    """An arm of three joints in a plane reaches 1.2 m; a point of a trajectory may be given twice."""
+    rng = np.random.default_rng(0)
+
+    def links(joints: Any) -> Any:
+        angles = np.cumsum(joints)
+        return np.cumsum(0.4 * np.column_stack([np.cos(angles), np.sin(angles)]), axis=0)
+
+    for _ in range(30):
+        corners = np.cumsum([rng.uniform(-1, 1, 3), *rng.uniform(-0.3, 0.3, (6, 3))], axis=0)
+        ways = [np.linspace(a, b, 10, endpoint=False) for a, b in itertools.pairwise(corners)]
+        path = np.repeat(np.vstack([*ways, corners[-1]]), repeats, axis=0).tolist()
+        placed = np.array([links(joints) for joints in shared_space._sampled(path)])
+        low, high = np.minimum(placed[:-1], placed[1:]), np.maximum(placed[:-1], placed[1:])
+        for joints in path:
+            outside = np.maximum(np.maximum(low - links(joints), links(joints) - high), 0.0).max(axis=2).min(axis=0)
+            assert outside.max() < 0.02 < APART_M
 
 
 async def test_an_arm_whose_outcome_is_lost_counts_as_moving_until_the_guard_has_stopped_it(monkeypatch):
