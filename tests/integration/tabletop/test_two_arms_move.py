@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import quartet_moveit
+from quartet_moveit.planner import Planner
 from quartet_moveit.shared_space import bounds
 from quartet_robot_link import Robot
 from quartet_simulation.arm.body_points import BodyPoints
@@ -96,6 +97,23 @@ async def test_an_arm_waits_until_the_other_one_has_crossed_its_way(sim, robots,
     assert (await swings)["ok"], await swings
     assert (await comes)["ok"], await comes
     assert sim.truth()["contacts"] == []
+
+
+async def test_a_path_is_outdated_by_an_arm_that_came_into_its_way_while_it_was_planned(robots, servers, monkeypatch):
+    ask, planning = Planner.ask, robots["panda"].file.services.plan_kinematic_path
+
+    async def slowly(self, service, *args, **options):
+        answer = await ask(self, service, *args, **options)
+        if service == planning:
+            moved = await servers["ur5"].call("plan_and_execute", target=above(robots["ur5"], 0.52, 0.0))
+            assert moved["ok"], moved
+        return answer
+
+    monkeypatch.setattr(Planner, "ask", slowly)
+    plan = await servers["panda"].call("plan_to_pose", **above(robots["panda"], 0.48, 0.0))
+    assert plan["ok"], plan
+    why = await servers["panda"].refused("execute_plan", "PLAN_OUTDATED", operation_id=plan["operation_id"])
+    assert "has moved near the path since it was planned" in why
 
 
 async def test_the_bounds_have_all_of_the_arm_in_them(robots):

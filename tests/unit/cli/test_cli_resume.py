@@ -55,6 +55,14 @@ def test_a_folder_with_a_body_is_shown(folder, capsys):
     assert shown["mobility"]["summary"] == "The robot flies over stairs and obstacles."
 
 
+def test_a_body_does_not_control_the_terminal(folder, capsys):
+    (folder / "body.yaml").write_text(BODY.replace("LINK", "flyer") + 'type: "\\x1b[2JDrone"\n')
+    for format in ("text", "markdown", "xml"):
+        _, out, _ = call(capsys, str(folder), "--format", format)
+        assert "\x1b" not in out
+        assert "<U+001B>[2JDrone" in out.replace("&lt;", "<").replace("&gt;", ">")
+
+
 def test_a_body_that_cannot_be_used_is_a_usage_error(folder, capsys):
     (folder / "body.yaml").write_text(BODY.replace("LINK", "wing"))
     status, out, err = call(capsys, str(folder))

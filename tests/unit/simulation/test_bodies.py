@@ -322,6 +322,25 @@ def test_a_joint_without_limits(folder):
     assert "boxes.urdf:9: the joint 'elbow' has no limits; valid: <limit> with lower below upper" in refused(folder)
 
 
+def test_a_joint_with_limits_that_are_no_numbers(folder):
+    edit(folder / "boxes.urdf", limit(-2.5, 2.5), limit(math.nan, 2.5))
+    assert "the joint 'elbow' has no limits" in refused(folder)
+
+
+@pytest.mark.parametrize(("length", "reached"), [("300", "300"), ("nan", "nan")])
+def test_lengths_that_are_not_in_metres(folder, length, reached):
+    edit(folder / "boxes.urdf", '<origin xyz="0 0 0.3"/><axis xyz="0 0 1"/>', f'<origin xyz="0 0 {length}"/>')
+    text = refused(folder)
+    assert f"the hand reaches {reached}" in text
+    assert "valid: up to 10 m, so check the lengths" in text
+
+
+def test_a_line_break_in_a_name_adds_no_link_to_the_tree(folder):
+    (folder / "boxes.urdf").write_text(URDF.replace('"upper"', '"upper&#10;  second arm (revolute)"'))
+    tree = resume_of(find_body(str(folder), ROBOTS)).body.tree
+    assert "    upper second arm (revolute) (revolute)" in tree.splitlines()
+
+
 def test_a_mimic_joint(folder):
     edit(folder / "boxes.urdf", limit(-2.5, 2.5), limit(-2.5, 2.5) + '<mimic joint="lift"/>')
     assert "boxes.urdf:9: the joint 'elbow' mimics 'lift'; valid: joints between foot and hand" in refused(folder)

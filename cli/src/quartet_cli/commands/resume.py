@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from quartet_cli.commands.common import Url, api_for
 from quartet_cli.errors import UsageError
+from quartet_contracts.story import printable
 from quartet_deployment import OptionError, is_body, resume_of
 from quartet_site import Resume, Summaries, rendered, summarised
 
@@ -57,7 +58,7 @@ def resume(
     except OptionError as error:
         raise UsageError(str(error)) from error
     summaries = None if model is None else asyncio.run(summaries_by(found, model))
-    print(rendered(summarised(found, summaries), format or "text"))
+    print(printable(rendered(summarised(found, summaries), format or "text")))
 
 
 async def summaries_by(resume: Resume, model: str) -> Summaries:

@@ -6,7 +6,6 @@ from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.arm import arm_joints, missed_joints, not_reached, tool_pose_or_none, verdict
 from quartet_moveit.held_object import HeldObject
 from quartet_moveit.operations import Operation, Operations
-from quartet_moveit.shared_space import SPACE
 from quartet_moveit.shared_space import execute as move_along
 from quartet_robot_link import BridgeUnavailableError, CallTimeoutError, Robot
 from quartet_safety.motion import CanceledError, FencedError, StoppedError
@@ -47,7 +46,7 @@ def register(server: ToolServer, operations: Operations, held: HeldObject) -> No
             goal = {"trajectory": operation.trajectory, "controller_names": controllers or []}
             operation.state = OperationState.EXECUTING
             try:
-                outcome = await move_along(server, lease, goal, SPACE.now)
+                outcome = await move_along(server, lease, goal, operation.since)
                 fields = verdict(outcome, planned=True)
                 if fields["executed"] and (off := await not_there(robot, operation)):
                     fields |= not_reached(off)

@@ -19,6 +19,8 @@ class Operation:
     result: PlanResult
     fence: int
     trajectory: Message = field(default_factory=dict[str, Any])
+    since: int = 0
+    """Event of the SharedSpace after which it was planned."""
     execution: dict[str, Any] = field(default_factory=dict[str, Any])
     """Fields of the execution's result, once there is one."""
     why: str = ""
@@ -47,11 +49,11 @@ class Operations:
         self._items: dict[str, Operation] = {}
         self._count = 0
 
-    def add(self, result: PlanResult, trajectory: Message) -> Operation:
-        """Remember a plan and give it its id."""
+    def add(self, result: PlanResult, trajectory: Message, since: int) -> Operation:
+        """Remember a plan, made after event `since`, and give it its id."""
         self._count += 1
         result.operation_id = f"plan-{self._count}"
-        item = self._items[result.operation_id] = Operation(result, self._fence(), trajectory)
+        item = self._items[result.operation_id] = Operation(result, self._fence(), trajectory, since)
         for old in list(self._items)[:-KEPT]:
             if self._items[old].state is not OperationState.EXECUTING:
                 del self._items[old]

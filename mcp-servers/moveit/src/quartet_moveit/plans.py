@@ -12,6 +12,7 @@ from quartet_moveit.operations import Operations
 from quartet_moveit.plan import MAX_PLANNING_S
 from quartet_moveit.planner import Planner
 from quartet_moveit.requests import joint_constraints, move_goal, pose_constraints
+from quartet_moveit.shared_space import SPACE
 from quartet_moveit.target import Target, check_group, in_base, joints_of
 from quartet_robot_link import Message, number, seconds
 from quartet_tool_server import Finite, Orientation, Position, ToolServer
@@ -89,8 +90,11 @@ def register(server: ToolServer, operations: Operations, planner: Planner) -> No
         """
         return operations.find(operation_id).result
 
-    async def plan(group: str, constraints: Message, planner_id: str, planning_s: float) -> tuple[PlanResult, Message]:
-        """The result without its id, and the trajectory. Raises RobotLinkError."""
+    async def plan(
+        group: str, constraints: Message, planner_id: str, planning_s: float
+    ) -> tuple[PlanResult, Message, int]:
+        """The result without its id, the trajectory, and the event of SPACE before it. Raises RobotLinkError."""
+        since = SPACE.now
         request = move_goal(robot, group, constraints, planner_id, planning_s)["request"]
         answer = await planner.ask(
             robot.file.services.plan_kinematic_path,
@@ -106,13 +110,17 @@ def register(server: ToolServer, operations: Operations, planner: Planner) -> No
             text = str((response.get("error_code") or {}).get("message") or "")
             reason = f"no plan: {name_of(code)}{f' ({text})' if text else ''}; {ADVICE.get(wire, '')}"
             fields = failed(wire, reason) | {"moveit_error_code": code, "moveit_error": name_of(code)}
-            return PlanResult(state=OperationState.PLAN_FAILED, **fields), {}
-        return PlanResult(
-            state=OperationState.PLANNED,
-            moveit_error_code=code,
-            num_points=len(points),
-            planned_duration_s=round(seconds(points[-1]["time_from_start"]), 2),
-            planning_time_s=number(response.get("planning_time")),
-            joint_names=[str(name) for name in path["joint_names"]],
-            final_positions=[float(value) for value in points[-1]["positions"]],
-        ), trajectory
+            return PlanResult(state=OperationState.PLAN_FAILED, **fields), {}, since
+        return (
+            PlanResult(
+                state=OperationState.PLANNED,
+                moveit_error_code=code,
+                num_points=len(points),
+                planned_duration_s=round(seconds(points[-1]["time_from_start"]), 2),
+                planning_time_s=number(response.get("planning_time")),
+                joint_names=[str(name) for name in path["joint_names"]],
+                final_positions=[float(value) for value in points[-1]["positions"]],
+            ),
+            trajectory,
+            since,
+        )

@@ -13,15 +13,15 @@ from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.arm import arm_joints, moveit_code, run, verdict
 from quartet_moveit.codes import SUCCESS, name_of
 from quartet_moveit.requests import state_at
-from quartet_robot_link import Message, MotionOutcome, Robot
+from quartet_robot_link import BridgeUnavailableError, CallTimeoutError, Message, MotionOutcome, Robot
 from quartet_robot_link.geometry import Rigid, Vector
 from quartet_safety.motion import MotionLease
 from quartet_tool_server import ToolError, ToolServer
 
 APART_M = 0.03
 """Distance that the bounds of two motions keep from each other [m]."""
-STEP_RAD = 0.2
-"""Greatest turn of a joint between two samples of a trajectory; 1 m from it, the way bulges by 5 mm."""
+STEP_RAD = 0.1
+"""Greatest turn of a joint between two samples of a trajectory: bends of 0.3 rad bulge by up to 2 cm, 1.2 m away."""
 POLL_S = 0.05
 KEPT = 100
 """Motions that are remembered; a plan is executed long before as many came after it."""
@@ -118,13 +118,19 @@ async def execute(server: ToolServer, lease: MotionLease, goal: Message, since: 
         if time.monotonic() > deadline:
             raise _outdated("another arm moves in the way for too long")
         await lease.unless_canceled(asyncio.sleep(POLL_S))
-    completed = False
     try:
         outcome = await move()
-        completed = bool(verdict(outcome, planned=True)["executed"])
-        return outcome
-    finally:
-        SPACE.end(motion, completed=completed)
+    except (CallTimeoutError, BridgeUnavailableError):
+        # The arm may move on until the guard, without heartbeats of this call, has brought it to a standstill.
+        limits = file.heartbeat
+        rest_s = limits.guard_timeout_s + 2 * limits.every_s
+        asyncio.get_running_loop().call_later(rest_s, partial(SPACE.end, motion, completed=False))
+        raise
+    except BaseException:
+        SPACE.end(motion, completed=False)
+        raise
+    SPACE.end(motion, completed=bool(verdict(outcome, planned=True)["executed"]))
+    return outcome
 
 
 async def bounds(robot: Robot, trajectory: Message) -> list[Box]:
@@ -154,10 +160,11 @@ def _around(points: Sequence[Vector], radius: float) -> Box:
 def _sampled(ways: list[list[float]]) -> list[list[float]]:
     """Return joint positions on the way between which each joint turns in one direction, by at most STEP_RAD."""
     found = ways[:1]
-    for before, one, after in zip(ways, ways[1:], [*ways[2:], ways[-1]], strict=False):
+    for one, after in zip(ways[1:], [*ways[2:], ways[-1]], strict=True):
         last = found[-1]
         turn = max(abs(a - b) for a, b in zip(one, last, strict=True))
-        turns_back = any((b - a) * (c - b) < 0 for a, b, c in zip(before, one, after, strict=True))
+        # Since the last sample, not since the point before: a joint may rest for a point before it turns back.
+        turns_back = any((b - a) * (c - b) < 0 for a, b, c in zip(last, one, after, strict=True))
         if turn >= STEP_RAD or turns_back or one is ways[-1]:
             steps = max(1, math.ceil(turn / STEP_RAD))
             found += [[a + (b - a) * n / steps for a, b in zip(last, one, strict=True)] for n in range(1, steps + 1)]

@@ -26,9 +26,11 @@ def tree_of(body: Body) -> str:
 def _lines(body: Body, link: int, level: int) -> list[str]:
     model = body.model
     joints = [_TYPES[int(model.jnt_type[joint])] for joint in joints_of(model, link)]
-    name = model.body(link).name or f"link {link}"
+    # A line break in a name would add a line to the tree, which a language model reads.
+    name = " ".join(model.body(link).name.split()) or f"link {link}"
     lines = [f"{'  ' * level}{name}" + ("" if level == 0 else f" ({', '.join(joints) or 'fixed'})")]
-    lines += [f"{'  ' * (level + 1)}{name} camera (fixed)" for name, one in body.cameras.items() if one.link == link]
+    cameras = [" ".join(camera.split()) for camera, one in body.cameras.items() if one.link == link]
+    lines += [f"{'  ' * (level + 1)}{camera} camera (fixed)" for camera in cameras]
     for child in range(1, model.nbody):
         if int(model.body_parentid[child]) == link and child != link and model.body(child).name != FLOOR:
             lines += _lines(body, child, level + 1)

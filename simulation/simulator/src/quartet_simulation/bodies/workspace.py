@@ -14,6 +14,8 @@ VALUES = 5
 """Positions of each joint, from limit to limit."""
 MOST_POSES = 20_000
 """A larger grid is drawn from."""
+MOST_REACH_M = 10.0
+"""Greatest distance of a grasp point along each axis; the points of claims grow with its square."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Samples:
 
 
 def sample(body: Body, arm: BodyArm, contacts: Contacts, seed: int) -> Samples:
-    """Return the free poses of the grid of joint positions. Raises SimulationError if there are none."""
+    """Return the free poses of the grid of joint positions. Raises SimulationError if there are none or too far."""
     low, high = arm.chain.range
     number = len(low)
     if VALUES**number <= MOST_POSES:
@@ -42,4 +44,10 @@ def sample(body: Body, arm: BodyArm, contacts: Contacts, seed: int) -> Samples:
             f"poses of its arm, such as {', '.join(met[:3])}; valid: a foot, position and posture in which it stands "
             "clear, and meshes that collide without overlaps"
         )
-    return Samples(free, arm.chain.poses(free)[0][:, :3, 3], len(joints))
+    points = arm.chain.poses(free)[0][:, :3, 3]
+    if not (farthest := float(np.abs(points).max())) <= MOST_REACH_M:
+        raise SimulationError(
+            f"{body.name}: the hand reaches {farthest:g} m; valid: up to {MOST_REACH_M:g} m, so check the lengths and "
+            "limits of the model, which are in m, not mm"
+        )
+    return Samples(free, points, len(joints))

@@ -7,6 +7,7 @@ here, and MuJoCo gets the bytes.
 from __future__ import annotations
 
 import importlib.util
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -283,7 +284,8 @@ class _Reader:
                 self.found.speeds[name] = speed
             if (followed := joint.find("mimic")) is not None:
                 self.found.mimics[name] = followed.get("joint", "")
-            if joint.get("type") in LIMITED and (limit is None or not {"lower", "upper"} & set(limit.keys())):
+            given = [] if limit is None else [end for end in map(limit.get, ("lower", "upper")) if end is not None]
+            if joint.get("type") in LIMITED and (not given or any(math.isnan(_number(end)) for end in given)):
                 self.found.unlimited.append(name)
         self._stand_on_a_root(tree)
         # Links of fixed joints, such as the tool, and what is only to be seen are kept.
