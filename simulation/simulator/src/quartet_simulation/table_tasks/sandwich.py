@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, build_table
-from quartet_simulation.table_tasks.handling import TABLE_TOP, Outline, grasp_pose, place_pose
+from quartet_simulation.table_tasks.handling import TABLE_TOP, grasp_pose, place_pose
 from quartet_simulation.table_tasks.task import Box, TableTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
 
@@ -198,11 +198,11 @@ class MakeSandwich(TableTask):
         if action.verb == "WAIT":
             return None
         robot, food = action.robot, action.object
-        outline = Outline(*(SIZES[food][index] for index in (0, 2)))
+        height = SIZES[food][2]
         if action.verb == "PICK":
-            return grasp_pose(self.scene, food, outline, suction=True)
+            return grasp_pose(self.scene, food, height, suction=True)
         tip_z = self.scene.hand_pose(robot).position[2] - self.scene.position(food)[2]
-        return place_pose(outline, self._spot(robot, action.target), tip_z)
+        return place_pose(height, self._spot(robot, action.target), tip_z)
 
     def _spot(self, robot: str, target: str) -> tuple[float, float, float]:
         """Return the point on which a food is put down [m]."""
