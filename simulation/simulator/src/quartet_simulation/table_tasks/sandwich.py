@@ -129,9 +129,6 @@ class MakeSandwich(TableTask):
     def _above(self, food: str) -> str:
         return next((one for one in SIZES if one != food and self._below(one) == food), "")
 
-    def _holder(self, food: str) -> str:
-        return next((robot for robot in self.robots if food in self.held(robot)), "")
-
     def capability(self, robot: str) -> str:
         """Return the side of a robot."""
         side = self.side[robot]
@@ -145,7 +142,7 @@ class MakeSandwich(TableTask):
         return "\n".join([*map(self._where, SIZES), self._stack(), *map(self._hand, self.robots)])
 
     def _hand(self, robot: str) -> str:
-        return f"{robot} holds {', '.join(self.held(robot)) or 'nothing'}."
+        return f"{robot} holds {self._holding(robot)}."
 
     def _stack(self) -> str:
         """Return the foods on the board, from the bottom to the top."""

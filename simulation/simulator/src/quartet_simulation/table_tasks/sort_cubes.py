@@ -139,24 +139,18 @@ class SortCubes(TableTask):
         """Return the panel of each block, and which the robot reaches."""
         near = [name for name in GOALS if self.panel_of(name) in PANELS[robot]]
         far = [name for name in GOALS if name not in near]
-        held = ", ".join(self.held(robot)) or "nothing"
         return (
-            f"{self.describe()}\nIn the gripper of {robot}: {held}. Blocks in reach of {robot}: "
+            f"{self.describe()}\nIn the gripper of {robot}: {self._holding(robot)}. Blocks in reach of {robot}: "
             f"{', '.join(near) or 'none'}. Out of its reach: {', '.join(far) or 'none'}."
         )
 
     def _constraints(self, plan: JointPlan) -> Iterable[str]:
-        if all(action.verb == "WAIT" for action in plan.values()):
-            yield "all robots wait; at least one has to act."
+        yield from self._clashes(plan)
         for robot, action in plan.items():
             if action.target in GOALS.values() and GOALS[action.object] != action.target:
                 yield f"{robot} puts {action.object} on {action.target}, which takes another block."
             if action.object and self.panel_of(action.object) == action.target:
                 yield f"{robot} puts {action.object} on {action.target}, where it is already."
-        moved = [action.object for action in plan.values() if action.object]
-        for name in sorted({name for name in moved if moved.count(name) > 1}):
-            who = " and ".join(robot for robot, action in plan.items() if action.object == name)
-            yield f"{who} take {name}; only one robot can."
 
     def _out_of_reach(self, plan: JointPlan) -> Iterable[str]:
         for robot, action in plan.items():

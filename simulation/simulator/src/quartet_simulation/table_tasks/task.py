@@ -147,6 +147,18 @@ class TableTask(ABC):
         held = self.scene.holds(robot)
         return (self._name_of(held),) if held else ()
 
+    def _holding(self, robot: str) -> str:
+        """Return what a robot holds, as texts have it."""
+        return ", ".join(self.held(robot)) or "nothing"
+
+    def _holder(self, name: str) -> str:
+        """Return the robot that holds an object, "" if none does."""
+        return next((robot for robot in self.robots if name in self.held(robot)), "")
+
+    def _gripper(self, robot: str) -> str:
+        tip = point_text(self.scene.hand_pose(robot).position)
+        return f"Gripper of {robot}: {tip}, holding {self._holding(robot)}"
+
     def _name_of(self, body: str) -> str:
         """Return the name of a body that is held, as texts have it."""
         return body
@@ -159,6 +171,15 @@ class TableTask(ABC):
     @abstractmethod
     def _constraints(self, plan: JointPlan) -> Iterable[str]:
         """Yield the rules of the task that a plan breaks."""
+
+    def _clashes(self, plan: JointPlan) -> Iterable[str]:
+        """Yield that all robots wait, or that several take the same object."""
+        if all(action.verb == "WAIT" for action in plan.values()):
+            yield "all robots wait; at least one has to act."
+        moved = [action.object for action in plan.values() if action.object]
+        for name in sorted({name for name in moved if moved.count(name) > 1}):
+            who = " and ".join(robot for robot, action in plan.items() if action.object == name)
+            yield f"{who} take {name}; only one robot can."
 
     @abstractmethod
     def _goal(self, action: Action) -> HandPose | None:
@@ -321,8 +342,8 @@ class TableTask(ABC):
         if wanted:
             self.scene.grasp(*wanted)
         for robot, name in wanted.items():
-            if name not in (held := self.held(robot)):
-                return f"{robot} did not grasp {name}: it holds {', '.join(held) or 'nothing'}", spent, 0
+            if name not in self.held(robot):
+                return f"{robot} did not grasp {name}: it holds {self._holding(robot)}", spent, 0
         if opened := [robot for robot, phase in phases.items() if phase.then == "release"]:
             self.scene.release(*opened)
         return "", spent, 0
@@ -360,10 +381,6 @@ class TableTask(ABC):
         motion = self._plan({robot: phases[0] for robot, phases in found.items() if phases}, self.seed)
         return motion, time.thread_time() - began
 
-    def picture(self) -> np.ndarray:
-        """Return a picture of the table (height, width, 3), uint8 RGB."""
-        return self.scene.picture()
-
 
 class PathTask(TableTask):
     """A task in which each robot moves something along a path in each step. All robots see the same table."""
@@ -381,10 +398,6 @@ class PathTask(TableTask):
     def describe_robot(self, robot: str) -> str:
         """Return the points of things and targets, and a robot's own gripper."""
         return f"{self._describe_table()}\n{self._gripper(robot)}"
-
-    def _gripper(self, robot: str) -> str:
-        tip = point_text(self.scene.hand_pose(robot).position)
-        return f"Gripper of {robot}: {tip}, holding {', '.join(self.held(robot)) or 'nothing'}"
 
     def _constraints(self, plan: JointPlan) -> Iterable[str]:
         return ()
