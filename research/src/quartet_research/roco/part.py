@@ -90,7 +90,7 @@ def tokens_of(discussion: Discussion) -> int:
     return sum(turn.answer.tokens_in + turn.answer.tokens_out for turn in discussion.turns)
 
 
-def trial_of(discussion: Discussion, began: float, reason: str, *, agreed: bool, cpu_s: tuple[float, ...] = ()) -> Trial:
+def trial_of(discussion: Discussion, began: float, reason: str, *, agreed: bool, cpu_s: Sequence[float] = ()) -> Trial:
     """Return the trial of a team that agrees on one plan.
 
     Args:
@@ -109,5 +109,5 @@ def trial_of(discussion: Discussion, began: float, reason: str, *, agreed: bool,
         no_plan=int(not agreed),
         reason=reason,
         wall_s=time.monotonic() - began,
-        plan_cpu_s=cpu_s,
+        plan_cpu_s=tuple(cpu_s),
     )

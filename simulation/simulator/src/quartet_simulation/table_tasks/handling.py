@@ -20,7 +20,7 @@ DROP = 0.004
 
 
 def grasp_pose(scene: Scene, name: str, height: float, *, suction: bool) -> HandPose:
-    """Return the pose of a hand that takes an upright object of a height [m] from above, fingers along the object's x."""
+    """Return the pose of a hand that takes an upright object of a height [m] from above, fingers along its x."""
     x, y, z = scene.position(name)
     top = z + height / 2
     if suction:
