@@ -337,7 +337,7 @@ class TableTask(ABC):
         if not done.ok:
             return done.text, spent, len(done.arm_contacts)
         for robot, body in done.lost.items():
-            return f"{robot} lost {self._name_of(body)} on the way", spent, len(done.arm_contacts)
+            return f"{robot} lost {self._name_of(body)} on the way", spent, 0
         wanted = {robot: phase.object for robot, phase in phases.items() if phase.then == "grasp"}
         if wanted:
             self.scene.grasp(*wanted)
@@ -346,7 +346,7 @@ class TableTask(ABC):
                 return f"{robot} did not grasp {name}: it holds {self._holding(robot)}", spent, 0
         if opened := [robot for robot, phase in phases.items() if phase.then == "release"]:
             self.scene.release(*opened)
-        return "", spent, 0
+        return "", spent, len(self.scene.arm_contacts())
 
     def _plan(self, phases: Mapping[str, Phase], seed: int) -> MotionPlan | PlanFailure:
         """Plan the motion of all arms: along waypoints straight, or searched where straight lines collide."""
