@@ -121,10 +121,10 @@ class MoveBlocks(TableTask):
 
     def capability(self, robot: str) -> str:
         """Return how the robot and the person see the table; the rules say what they can do."""
-        text = (
-            f"The camera of {ROBOT}, the robot, may name a block wrongly, miss it or misplace it. {PERSON}, the person,"
+        return (
+            f"The camera of {ROBOT}, the robot, may name a block wrongly, miss it or misplace it. {PERSON}, the "
+            "person, sees the table herself; if she contradicts the camera, she is right."
         )
-        return f"{text} sees the table herself; if she contradicts the camera, she is right."
 
     def describe(self) -> str:
         """Return where all blocks are."""

@@ -119,12 +119,9 @@ class MakeSandwich(TableTask):
 
     def _below(self, food: str) -> str:
         """Return the food or board that a food lies on; "" on the table or in a hand."""
-        z = self.scene.position(food)[2]
-        under = [one for one in (*SIZES, BOARD) if one != food and self.scene.position(one)[2] < z]
-        return next((one for one in sorted(under, key=self._height, reverse=True) if self._touch(one, food)), "")
-
-    def _height(self, body: str) -> float:
-        return self.scene.position(body)[2]
+        heights = {one: self.scene.position(one)[2] for one in (*SIZES, BOARD)}
+        under = sorted((one for one in heights if heights[one] < heights[food]), key=heights.__getitem__, reverse=True)
+        return next((one for one in under if self._touch(one, food)), "")
 
     def _above(self, food: str) -> str:
         return next((one for one in SIZES if one != food and self._below(one) == food), "")
