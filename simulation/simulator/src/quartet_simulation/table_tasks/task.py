@@ -34,6 +34,8 @@ from quartet_teams.roco import Action, Form, JointPlan, Verb, sub_plans
 Range = tuple[float, float]
 Box = tuple[Range, Range, Range]
 """Ranges of x, y and z [m]."""
+PATH_POINTS = 4
+"""Points of each PATH."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +92,6 @@ class TableTask(ABC):
     rules: str
     path_rules: str = ""
     equal_paths: bool = False
-    path_points: ClassVar[int] = 4
-    """Points of each PATH."""
-    most_bad_waypoints: ClassVar[int] = 0
-    """Waypoints of a plan that may fail the checks; the motion leaves them out."""
     most_uneven: ClassVar[float] = 1.0
     """Standard deviation of the segments of a path, from the hand through its points to the goal, at most [m]."""
     arms: ClassVar[tuple[ArmAt, ...]]
@@ -269,19 +267,17 @@ class TableTask(ABC):
 
     def _wrong_lengths(self, plan: JointPlan) -> Iterable[str]:
         for robot, action in plan.items():
-            if action.path and len(action.path) != self.path_points:
-                yield f"the PATH of {robot} has {len(action.path)} points; it must have exactly {self.path_points}."
+            if action.path and len(action.path) != PATH_POINTS:
+                yield f"the PATH of {robot} has {len(action.path)} points; it must have exactly {PATH_POINTS}."
 
     def _bad_waypoints(self, plan: JointPlan) -> Iterable[str]:
-        """Return the faults of all waypoints, if more of them are bad than may be."""
+        """Return the faults of all waypoints."""
         goals = {robot: self._goal(action) for robot, action in plan.items() if action.path}
         ways = {robot: self._waypoints(plan[robot], goal) for robot, goal in goals.items() if goal}
         allow = tuple(pair for robot in ways for pair in self._allowed(plan[robot]))
-        steps = [_Goals(poses, allow) for poses in _steps(ways)]
-        faults = {number: texts for number, one in enumerate(steps, 1) if (texts := self._faults(one))}
-        if len(faults) > self.most_bad_waypoints:
-            for number, texts in faults.items():
-                yield from (f"at point {number} of the paths {text}; choose another point." for text in texts)
+        for number, poses in enumerate(_steps(ways), 1):
+            for text in self._faults(_Goals(poses, allow)):
+                yield f"at point {number} of the paths {text}; choose another point."
 
     def _faults(self, goals: _Goals) -> list[str]:
         """Return why hands cannot be at poses at the same time; [] if they can."""
