@@ -7,7 +7,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Literal
 
@@ -76,7 +76,7 @@ class _Goals:
     """Poses of a sub-plan that the checks look at."""
 
     poses: Mapping[str, HandPose]
-    allow: tuple[tuple[str, str], ...] = field(default=())
+    allow: tuple[tuple[str, str], ...] = ()
 
 
 class TableTask(ABC):
