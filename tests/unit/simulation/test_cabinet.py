@@ -54,7 +54,7 @@ def test_rules_are_enforced(drawn: ArrangeCabinet) -> None:
     assert refused(drawn, Alice=("PICK", RIGHT))[0] == "reach"
     assert refused(drawn, Bob=("PICK PLACE", "cup", "cup_coaster"))[0] == "reach"
     cup = ("PICK PLACE", "cup", "cup_coaster")
-    assert "Alice and Chad take cup; only one can." in refused(drawn, Alice=cup, Chad=cup)[1]
+    assert "Alice and Chad take cup; only one robot can." in refused(drawn, Alice=cup, Chad=cup)[1]
     waiting = "\nNAME Bob ACTION WAIT\nNAME Chad ACTION WAIT"
     with pytest.raises(ReplyError, match="no valid object"):
         parse_reply(f"EXECUTE\nNAME Alice ACTION PICK mug{waiting}", drawn)

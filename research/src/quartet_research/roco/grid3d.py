@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise, product
-from typing import Any, ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -41,7 +41,6 @@ class Grid3D:
     obstacles: frozenset[Cell]
     starts: Mapping[str, Cell]
     goals: Mapping[str, Cell]
-    name: ClassVar[str] = "grid3d"
     equal_paths = False
     rules = (
         "Agents move through a cubic grid, all at the same time. In one time step an agent moves to a neighbouring "
@@ -56,24 +55,20 @@ class Grid3D:
     forms = FORMS
 
     @classmethod
-    def generate(cls, size: int, seed: int, obstacles: int | None = None) -> Self:
+    def generate(cls, size: int, seed: int) -> Self:
         """Return the first instance drawn by a seed that has a solution.
 
         Args:
             size: cells along each axis.
             seed: at least 0; the same seed gives the same instance on every machine (NumPy's PCG64).
-            obstacles: number of obstacle cells; default: `OBSTACLE_SHARE`.
 
         Raises:
-            SizeError: there is no grid of this size, or no solvable one with so many obstacles was found.
+            SizeError: there is no grid of this size, or no solvable one was found.
         """
         if not SIZES[0] <= size <= SIZES[1]:
             raise SizeError(f"grid3d of size {size}: from {SIZES[0]} to {SIZES[1]} are possible")
         cells = list(product(range(size), range(size), range(size)))
-        count = round(OBSTACLE_SHARE * len(cells)) if obstacles is None else obstacles
-        most = len(cells) - 2 * len(AGENTS)
-        if not 0 <= count <= most:
-            raise SizeError(f"grid3d of size {size} with {count} obstacles: from 0 to {most} are possible")
+        count = round(OBSTACLE_SHARE * len(cells))
         rng = np.random.default_rng([size, count, seed])
         for _ in range(MOST_DRAWS):
             drawn = [cells[int(index)] for index in rng.permutation(len(cells))[: count + 2 * len(AGENTS)]]
@@ -112,14 +107,7 @@ class Grid3D:
         return found if more <= 0 else [*found[:MOST_COMPLAINTS], (found[0][0], f"There are {more} more faults.")]
 
     def _broken_rules(self, plan: JointPlan) -> Iterator[str]:
-        paths = {agent: action.path for agent, action in plan.items()}
-        for agent in [agent for agent in paths if agent not in self.robots]:
-            yield f"There is no {agent}; the agents are {', '.join(self.robots)}."
-        for agent in self.robots:
-            path = paths.get(agent, ())
-            if not path:
-                yield f"{agent} has no path."
-                continue
+        for agent, path in ((agent, plan[agent].path) for agent in self.robots):
             if tuple(path[0]) != self.starts[agent]:
                 yield f"{agent} starts at {self.starts[agent]}, but its path begins at {_shown(path[0])}."
             if tuple(path[-1]) != self.goals[agent]:
@@ -170,47 +158,16 @@ class Grid3D:
         size, obstacles = _SIZE_LINE.search(text), _OBSTACLES_LINE.search(text)
         if size is None or obstacles is None:
             raise StateError(f"no lines 'The grid has N x N x N cells' and 'Obstacles: ...' in {text[:200]!r}")
-        agents = {name: [int(value) for value in values] for name, *values in _AGENT_LINE.findall(text)}
-        return cls.from_state(
-            {
-                "size": int(size[1]),
-                "obstacles": [[int(value) for value in cell] for cell in _CELL.findall(obstacles[1])],
-                "starts": {name: values[:3] for name, values in agents.items()},
-                "goals": {name: values[3:] for name, values in agents.items()},
-            }
+        agents = {name: values for name, *values in _AGENT_LINE.findall(text)}
+        return cls(
+            int(size[1]),
+            frozenset(map(_cell, _CELL.findall(obstacles[1]))),
+            {name: _cell(values[:3]) for name, values in agents.items()},
+            {name: _cell(values[3:]) for name, values in agents.items()},
         )
 
-    def state(self) -> dict[str, Any]:
-        """Return the instance as an object of JSON; `from_state` reads it back."""
-        return {
-            "world": self.name,
-            "size": self.size,
-            "obstacles": [list(cell) for cell in sorted(self.obstacles)],
-            "starts": {agent: list(cell) for agent, cell in self.starts.items()},
-            "goals": {agent: list(cell) for agent, cell in self.goals.items()},
-        }
 
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Return the instance that `state` has rendered. Raises StateError."""
-        try:
-            size = int(state["size"])
-            obstacles = frozenset(_cell(cell) for cell in state["obstacles"])
-            starts, goals = ({str(a): _cell(c) for a, c in state[key].items()} for key in ("starts", "goals"))
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise StateError(f"no state of {cls.name}: {error!r}") from error
-        ends = [*starts.values(), *goals.values()]
-        inside = all(value in range(size) for cell in (*obstacles, *ends) for value in cell)
-        apart = all(len(set(cells.values())) == len(cells) for cells in (starts, goals)) and not obstacles & set(ends)
-        if not starts or starts.keys() != goals.keys() or not inside or not apart:
-            raise StateError(
-                f"no state of {cls.name}: in a grid of size {size}, every agent needs a start and a goal of its own "
-                f"without an obstacle; these are obstacles {sorted(obstacles)}, starts {starts}, goals {goals}"
-            )
-        return cls(size, obstacles, starts, goals)
-
-
-def _cell(point: Sequence[float]) -> Cell:
+def _cell(point: Sequence[float | str]) -> Cell:
     x, y, z = (int(value) for value in point)
     return x, y, z
 

@@ -6,8 +6,7 @@ from typing import ClassVar
 
 from quartet_research.harness.study import Case
 from quartet_research.roco.grid3d import PUBLISHED_SIZES, Grid3D
-from quartet_research.roco.part import SWITCH, Part, Trial, tokens_of
-from quartet_research.roco.speakers import Speakers
+from quartet_research.roco.part import SWITCH, Part, Trial, trial_of
 from quartet_teams import Discussion, Model, NoPlanError
 from quartet_teams.roco import Past, Roco
 
@@ -17,6 +16,7 @@ class GridPart(Part):
 
     name = "grid"
     tasks = tuple(f"grid{size}" for size in PUBLISHED_SIZES)
+    most_trials = 30
     varies = ("framework", "feedback", "temperature")
     published: ClassVar[Mapping[tuple[str, str], str]] = {("grid5", "central"): "0.87; attempts 2.73"}
     notes = (
@@ -24,14 +24,6 @@ class GridPart(Part):
         "paths in at most five attempts. In the paper one LLM (GPT-4) plans for all agents, in 30 trials; its best "
         "temperature is about 0.6.",
     )
-
-    def trials(self, task: str) -> int:
-        """Return the trials of a task in the paper."""
-        return 30
-
-    def speakers(self, rate: float, case: Case) -> Model:
-        """Return speakers that know only their own prompts."""
-        return Speakers(rate, seed=case.instance["seed"])
 
     async def play(self, case: Case, model: Model) -> Trial:
         """Let a team plan the paths of one grid."""
@@ -43,13 +35,4 @@ class GridPart(Part):
             await team.decide(grid, Past(), discussion)
         except NoPlanError as error:
             reason = f"no plan: {error}"[:500]
-        return Trial(
-            succeeded=not reason,
-            steps=1,
-            attempts=len(discussion.refusals) + (not reason),
-            calls=len(discussion.turns),
-            tokens=tokens_of(discussion),
-            no_plan=int(bool(reason)),
-            reason=reason,
-            wall_s=time.monotonic() - began,
-        )
+        return trial_of(discussion, began, reason, agreed=not reason)

@@ -9,13 +9,13 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from quartet_benchmarks.errors import OptionError
+from quartet_research.roco.table_part import STEPS
 from quartet_simulation.table_tasks import TASKS
 from quartet_teams import AnswerError
 from quartet_teams.roco import parse_reply
 
 LONGEST_ACTION, LONGEST_STATE = 400, 10_000
 """Characters."""
-STEPS = 20
 
 
 class TableEnv(ParallelEnv[str, str, str]):

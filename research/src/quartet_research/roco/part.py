@@ -1,11 +1,13 @@
 """Parts of RoCo's experiments: tasks that are played in the same way, and counted in the same table."""
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from quartet_research.harness.study import Case, Record
+from quartet_research.roco.speakers import Speakers
 from quartet_teams import Discussion, Model
 from quartet_teams.roco import Mode
 
@@ -57,6 +59,8 @@ class Part(ABC):
 
     name: ClassVar[str]
     tasks: ClassVar[tuple[str, ...]]
+    most_trials: ClassVar[int] = 20
+    """Trials of a task in the paper, or ours where it states none."""
     varies: ClassVar[tuple[str, ...]]
     """Options that apply to the tasks: keys of `VARIED`, or `temperature`."""
     published: ClassVar[Mapping[tuple[str, str], str]] = {}
@@ -64,13 +68,13 @@ class Part(ABC):
     notes: ClassVar[Sequence[str]] = ()
     """Explanations that are printed with the table."""
 
-    @abstractmethod
     def trials(self, task: str) -> int:
-        """Return the trials of a task in the paper."""
+        """Return the default number of trials of a task."""
+        return self.most_trials
 
-    @abstractmethod
     def speakers(self, rate: float, case: Case) -> Model:
         """Return reference speakers that know only their own prompts, with a fault rate from 0 to 1."""
+        return Speakers(rate, seed=case.instance["seed"])
 
     def baselines(self, cases: Sequence[Case]) -> Iterable[Record]:
         """Yield trials of baselines that need no model, for the tables."""
@@ -84,3 +88,26 @@ class Part(ABC):
 def tokens_of(discussion: Discussion) -> int:
     """Return the tokens of all turns."""
     return sum(turn.answer.tokens_in + turn.answer.tokens_out for turn in discussion.turns)
+
+
+def trial_of(discussion: Discussion, began: float, reason: str, *, agreed: bool, cpu_s: Sequence[float] = ()) -> Trial:
+    """Return the trial of a team that agrees on one plan.
+
+    Args:
+        discussion: its turns and refusals.
+        began: start by the monotonic clock [s].
+        reason: of the failure, "" for a success.
+        agreed: whether a plan passed the checks.
+        cpu_s: processor time of the motion plan [s].
+    """
+    return Trial(
+        succeeded=not reason,
+        steps=1,
+        attempts=len(discussion.refusals) + agreed,
+        calls=len(discussion.turns),
+        tokens=tokens_of(discussion),
+        no_plan=int(not agreed),
+        reason=reason,
+        wall_s=time.monotonic() - began,
+        plan_cpu_s=tuple(cpu_s),
+    )

@@ -14,7 +14,6 @@ import numpy as np
 
 from quartet_research.harness.study import Case
 from quartet_research.roco.part import Part, Trial
-from quartet_research.roco.speakers import Speakers
 from quartet_simulation.table_arms import HandPose, MotionPlan, Scene, build_table, check_goals, plan_motion
 from quartet_simulation.table_arms.collisions import Collisions
 from quartet_simulation.table_arms.search import Space, connect
@@ -37,20 +36,13 @@ class PlanningPart(Part):
 
     name = "planning"
     tasks = tuple(PROBLEMS)
+    most_trials = 100
     varies = ("planner",)
     notes = (
         "Planning: random start and goal of all hands. rrt_connect: plain RRT-Connect with the limits of RoCo's code: "
         f"{SAMPLES} samples within {SPREAD} of each joint's range around start and goal, a check every "
         f"{1000 * STEP:.0f} mm, no smoothing. No model takes part.",
     )
-
-    def trials(self, task: str) -> int:
-        """Return the number of problems; the paper has none."""
-        return 100
-
-    def speakers(self, rate: float, case: Case) -> Model:
-        """Return speakers, which are not asked."""
-        return Speakers(rate, seed=case.instance["seed"])
 
     async def play(self, case: Case, model: Model) -> Trial:
         """Plan one motion."""

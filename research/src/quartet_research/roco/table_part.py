@@ -8,7 +8,6 @@ from typing import ClassVar
 from quartet_research.harness.study import Case
 from quartet_research.roco.part import HISTORY, SWITCH, Part, Trial, tokens_of
 from quartet_research.roco.published import PUBLISHED
-from quartet_research.roco.speakers import Speakers
 from quartet_simulation.table_tasks import TASKS, VARIATIONS, TableTask
 from quartet_teams import Discussion, Model, NoPlanError
 from quartet_teams.roco import Past, Roco
@@ -33,14 +32,6 @@ class TablePart(Part):
         "In the paper: GPT-4; success; steps, attempts a step, of 20 trials. A grasp is a weld there; here fingers "
         "hold by friction and cups by suction; arms, objects and their places are our own where the paper has none.",
     )
-
-    def trials(self, task: str) -> int:
-        """Return the trials of a task in the paper."""
-        return 20
-
-    def speakers(self, rate: float, case: Case) -> Model:
-        """Return speakers that know only their own prompts."""
-        return Speakers(rate, seed=case.instance["seed"])
 
     async def play(self, case: Case, model: Model) -> Trial:
         """Let the team of a case do its task."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from quartet_research.harness.study import Case
-from quartet_research.roco.part import Part, Trial, tokens_of
+from quartet_research.roco.part import Part, Trial, trial_of
 from quartet_research.roco.speakers import Speakers
 from quartet_simulation.table_arms import MotionPlan
 from quartet_simulation.table_tasks import TASKS, TableTask
@@ -52,14 +52,6 @@ class WaypointPart(Part):
         "found no gain on picks, and faster places.",
     )
 
-    def trials(self, task: str) -> int:
-        """Return the number of trials; the paper does not state its own."""
-        return 20
-
-    def speakers(self, rate: float, case: Case) -> Model:
-        """Return speakers that know only their own prompts."""
-        return Speakers(rate, seed=case.instance["seed"])
-
     async def play(self, case: Case, model: Model) -> Trial:
         """Let a team agree on one plan, and plan its motion with the waypoints of the case."""
         began, setting, seed = time.monotonic(), case.setting, case.instance["seed"]
@@ -78,17 +70,7 @@ class WaypointPart(Part):
             motion, spent = await asyncio.to_thread(world.plan_first, plan)
             reason = "" if isinstance(motion, MotionPlan) else f"{motion.reason}: {motion.text}"
             cpu_s = (round(spent, 3),)
-        return Trial(
-            succeeded=not reason,
-            steps=1,
-            attempts=len(discussion.refusals) + bool(cpu_s),
-            calls=len(discussion.turns),
-            tokens=tokens_of(discussion),
-            no_plan=int(not cpu_s),
-            reason=reason,
-            wall_s=time.monotonic() - began,
-            plan_cpu_s=cpu_s,
-        )
+        return trial_of(discussion, began, reason, agreed=bool(cpu_s), cpu_s=cpu_s)
 
 
 async def _take(world: TableTask) -> None:

@@ -59,6 +59,7 @@ class PersonPart(Part):
 
     name = "person"
     tasks = ("blocks_start", "blocks_order")
+    most_trials = 10
     varies = ("person",)
     published: ClassVar[Mapping[tuple[str, str], str]] = {
         ("blocks_start", "correcting"): "0.90; 5.3",
@@ -71,10 +72,6 @@ class PersonPart(Part):
         f"In each round, the camera describes each block wrongly with a chance of {ERRORS}. In the paper: GPT-4, a "
         "real robot and people; success; steps, of 10 trials; the rate of wrong descriptions is not stated.",
     )
-
-    def trials(self, task: str) -> int:
-        """Return the trials of a task in the paper."""
-        return 10
 
     def speakers(self, rate: float, case: Case) -> Model:
         """Return a robot that knows only its own prompt."""

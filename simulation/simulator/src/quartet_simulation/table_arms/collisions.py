@@ -49,8 +49,7 @@ class Collisions:
         limit: int | None = None,
         level: Iterable[str] = (),
     ) -> None:
-        self.checks, self._limit = 0, limit
-        self.arms = tuple(scene.arms)
+        self._checks, self._limit = 0, limit
         self._scene, self._model = scene, copy.copy(scene.model)
         self._data = mujoco.MjData(self._model)
         self._data.qpos[:] = scene.data.qpos
@@ -141,9 +140,9 @@ class Collisions:
 
     def free(self, joints: np.ndarray) -> bool:
         """Return whether nothing collides at joint positions (J,). Raises ChecksSpentError."""
-        if self._limit is not None and self.checks >= self._limit:
+        if self._limit is not None and self._checks >= self._limit:
             raise ChecksSpentError
-        self.checks += 1
+        self._checks += 1
         self._set(joints)
         if any(self._data.site_xmat[tip][2::3] @ axis < math.cos(MOST_LEAN) for tip, axis in self._level):
             return False

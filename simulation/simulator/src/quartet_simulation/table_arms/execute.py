@@ -27,8 +27,6 @@ class Execution:
     """Bodies of different arms that touched."""
     lost: dict[str, str] = field(default_factory=dict)
     """What arms held before and do not hold now."""
-    seconds: float = 0.0
-    """World time that it took [s]."""
 
     @property
     def ok(self) -> bool:
@@ -47,7 +45,7 @@ def execute(scene: Scene, plan: MotionPlan) -> Execution:
         raise TableError(
             f"the arms are {away:.3f} rad from the start of the plan (at most {START_TOLERANCE}); plan again"
         )
-    before, began = scene.snapshot(), scene.time
+    before = scene.snapshot()
     held = {arm: body for arm in scene.arms if (body := scene.holds(arm)) is not None}
     trajectory, elapsed = plan.trajectory, 0.0
     while elapsed < trajectory.duration + SETTLE_S:
@@ -63,8 +61,7 @@ def execute(scene: Scene, plan: MotionPlan) -> Execution:
         elif float(off.max()) > PATH_TOLERANCE:
             text = f"{scene.joint_names[int(off.argmax())]} is {off.max():.2f} off its path: something blocks it"
         if text:
-            seconds = scene.time - began
             scene.restore(before)
-            return Execution(text, contacts, seconds=seconds)
+            return Execution(text, contacts)
     lost = {arm: body for arm, body in held.items() if scene.holds(arm) != body}
-    return Execution(lost=lost, seconds=scene.time - began)
+    return Execution(lost=lost)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -39,8 +39,6 @@ class MotionPlan:
     """Joints are those of the scene: all arms, rails first."""
     start: np.ndarray
     """Joint positions from which it was planned (J,)."""
-    checks: int
-    """Collision checks that it took."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +51,7 @@ class PlanFailure:
 
     reason: Reason
     text: str
-    arms: tuple[str, ...] = ()
-    """Arms that it is about."""
-    bodies: Pairs = field(default_factory=list)
-    """Pairs of bodies that collide."""
-    checks: int = 0
+    """Names the arms or bodies that it is about."""
 
 
 @dataclass(frozen=True)
@@ -118,17 +112,16 @@ def plan_motion(
             if straight:
                 path = _side_by_side(scene, here, leg)
                 if pairs := collisions.first_pairs(path):
-                    return _failure("no_path", "on the straight way", collisions, pairs)
+                    return _collision("no_path", "on the straight way", pairs)
                 piece = time_joint_path(scene.joint_names, path, scene.speed * speed, scene.acceleration * speed)
             else:
                 piece = _search(scene, collisions, here, leg, ways, rng, speed)
             pieces.append(piece)
             here = piece.positions[-1]
     except ChecksSpentError:
-        moving = tuple(name for name, goal in goals.items() if goal is not None)
-        text = f"no path of {', '.join(moving)} was found within {checks} collision checks"
-        return PlanFailure("no_path", text, moving, checks=collisions.checks)
-    return MotionPlan(_joined(pieces), start, collisions.checks)
+        moving = ", ".join(name for name, goal in goals.items() if goal is not None)
+        return PlanFailure("no_path", f"no path of {moving} was found within {checks} collision checks")
+    return MotionPlan(_joined(pieces), start)
 
 
 def _legs(
@@ -147,27 +140,23 @@ def _legs(
         last = number == len(stops)
         needed = last or bool(straight)
         found, lines = _solve(scene, goals, collisions, start if last and not split else near, (*straight, *level))
-        bent = tuple(name for name in straight if isinstance(goals.get(name), HandPose) and name not in lines)
+        bent = [name for name in straight if isinstance(goals.get(name), HandPose) and name not in lines]
         if found.ok and not bent:
             legs.append(_Leg(found.choices if last else found.choices[:1], lines))
             near = found.choices[0]
         elif needed and found.unsolved:
             poses = "; ".join(f"{arm} ({_text(pose)})" for arm, pose in found.unsolved.items())
-            text = f"no joint positions reach the goal of {poses}"
-            return PlanFailure("ik", text, tuple(found.unsolved), checks=collisions.checks)
+            return PlanFailure("ik", f"no joint positions reach the goal of {poses}")
         elif needed and found.contacts:
-            return _failure("goal_contact", "at the goal", collisions, found.contacts)
+            return _collision("goal_contact", "at the goal", found.contacts)
         elif needed:
             text = f"{', '.join(bent)} cannot move straight to the goal; give a waypoint, or let the way be searched"
-            return PlanFailure("ik", text, bent, checks=collisions.checks)
+            return PlanFailure("ik", text)
     return legs
 
 
-def _failure(reason: Reason, where: str, collisions: Collisions, contacts: Pairs) -> PlanFailure:
-    text = f"{where} these collide: " + "; ".join(" and ".join(pair) for pair in contacts)
-    named = {name.partition("/")[0] for pair in contacts for name in pair}
-    arms = [arm for arm in collisions.arms if arm in named]
-    return PlanFailure(reason, text, tuple(arms), contacts, collisions.checks)
+def _collision(reason: Reason, where: str, contacts: Pairs) -> PlanFailure:
+    return PlanFailure(reason, f"{where} these collide: " + "; ".join(" and ".join(pair) for pair in contacts))
 
 
 def _text(pose: HandPose) -> str:

@@ -14,13 +14,13 @@ import numpy as np
 from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, build_table
 from quartet_simulation.table_arms.poses import Vector
 from quartet_simulation.table_arms.things import Colour
-from quartet_simulation.table_tasks.handling import Outline, place_pose
+from quartet_simulation.table_tasks.handling import TABLE_TOP, place_pose
 from quartet_simulation.table_tasks.task import Box, Outcome, TableTask
 from quartet_teams import Complaint
 from quartet_teams.roco import Action, Form, JointPlan, Verb
 
 PERSON, ROBOT = "Alice", "Bob"
-TABLE, BIN, TABLE_TOP = "table", "wooden_bin", 0.15
+TABLE, BIN = "table", "wooden_bin"
 BODIES = {"blue_triangular_block": "block1", "red_hexagonal_block": "block2", "strawberry_toy": "block3"}
 """Bodies of the blocks. Complaints name bodies, which must not reveal what the camera misnames."""
 BLOCKS = tuple(BODIES)
@@ -121,10 +121,10 @@ class MoveBlocks(TableTask):
 
     def capability(self, robot: str) -> str:
         """Return how the robot and the person see the table; the rules say what they can do."""
-        text = (
-            f"The camera of {ROBOT}, the robot, may name a block wrongly, miss it or misplace it. {PERSON}, the person,"
+        return (
+            f"The camera of {ROBOT}, the robot, may name a block wrongly, miss it or misplace it. {PERSON}, the "
+            "person, sees the table herself; if she contradicts the camera, she is right."
         )
-        return f"{text} sees the table herself; if she contradicts the camera, she is right."
 
     def describe(self) -> str:
         """Return where all blocks are."""
@@ -191,7 +191,7 @@ class MoveBlocks(TableTask):
 
     def _goal(self, action: Action) -> HandPose | None:
         if action.verb == "PLACE" and action.robot == ROBOT:
-            return place_pose(Outline(SIDE, 2 * HALF), SLOTS[len(self._binned) % len(SLOTS)], HALF)
+            return place_pose(2 * HALF, SLOTS[len(self._binned) % len(SLOTS)], HALF)
         if action.verb == "WAIT" or action.robot == PERSON or not (found := self._found(action.object)):
             return None
         return HandPose.down((found[0], found[1], found[2] + HALF), any_turn=True)

@@ -156,11 +156,7 @@ class ArrangeCabinet(TableTask):
             f"{point_text(self._on_arc(door, self._angle(door))[0])}."
             for handle, door in HANDLES.items()
         )
-        grippers = (
-            f"Gripper of {robot}: {point_text(self.scene.hand_pose(robot).position)}, "
-            f"holding {', '.join(self.held(robot)) or 'nothing'}."
-            for robot in self.robots
-        )
+        grippers = (f"{self._gripper(robot)}." for robot in self.robots)
         return "\n".join([*doors, *map(self._where, STARTS), *grippers])
 
     def describe_robot(self, robot: str) -> str:
@@ -168,7 +164,7 @@ class ArrangeCabinet(TableTask):
         return self.describe()
 
     def _where(self, name: str) -> str:
-        if holder := next((robot for robot in self.robots if name in self.held(robot)), ""):
+        if holder := self._holder(name):
             return f"{name} is in the gripper of {holder}."
         if math.dist(self.scene.position(name), self.scene.position(CABINET)) < INSIDE:
             return f"{name} is inside the cabinet."
@@ -176,16 +172,12 @@ class ArrangeCabinet(TableTask):
         return f"{name} is on {on}."
 
     def _constraints(self, plan: JointPlan) -> Iterable[str]:
-        if all(action.verb == "WAIT" for action in plan.values()):
-            yield "all robots wait; at least one has to act."
+        yield from self._clashes(plan)
         for robot, action in plan.items():
             if action.object in HANDLES and robot == "Chad":
                 yield f"Chad takes {action.object}, but Chad may not touch the doors."
             if action.verb == "PICK" and self.is_open(HANDLES[action.object]):
                 yield f"{robot} takes {action.object}, whose door is open already."
-        moved = [action.object for action in plan.values() if action.object]
-        for name in sorted({name for name in moved if moved.count(name) > 1}):
-            yield f"{' and '.join(robot for robot in plan if plan[robot].object == name)} take {name}; only one can."
 
     def _out_of_reach(self, plan: JointPlan) -> Iterable[str]:
         for robot, action in plan.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,33 +19,25 @@ DROP = 0.004
 """Height above its surface at which an object is released [m]."""
 
 
-@dataclass(frozen=True)
-class Outline:
-    """Size of an upright object [m]. Fingers close across `width`, the object's x."""
-
-    width: float
-    height: float
-
-
-def grasp_pose(scene: Scene, name: str, outline: Outline, *, suction: bool) -> HandPose:
-    """Return the pose of a hand that takes an upright object from above."""
+def grasp_pose(scene: Scene, name: str, height: float, *, suction: bool) -> HandPose:
+    """Return the pose of a hand that takes an upright object of a height [m] from above, fingers along its x."""
     x, y, z = scene.position(name)
-    top = z + outline.height / 2
+    top = z + height / 2
     if suction:
         return HandPose.down((x, y, top), any_turn=True)
-    return HandPose.down((x, y, top - min(DEPTH, outline.height / 2)), yaw_of(scene.rotation(name)))
+    return HandPose.down((x, y, top - min(DEPTH, height / 2)), yaw_of(scene.rotation(name)))
 
 
-def place_pose(outline: Outline, target: tuple[float, float, float], tip_z: float) -> HandPose:
+def place_pose(height: float, target: Vector, tip_z: float) -> HandPose:
     """Return the pose of a hand that puts down an object.
 
     Args:
-        outline: of the object.
+        height: of the object [m].
         target: point of a surface [m].
         tip_z: height of the tip above the object's middle [m].
     """
     x, y, z = target
-    return HandPose.down((x, y, z + outline.height / 2 + tip_z + DROP), any_turn=True)
+    return HandPose.down((x, y, z + height / 2 + tip_z + DROP), any_turn=True)
 
 
 def above(pose: HandPose) -> HandPose:

@@ -131,7 +131,7 @@ class PackGrocery(PathTask):
 
     def _where(self, item: str) -> str:
         x, y, z = self.scene.position(item)
-        if holder := next((robot for robot in self.robots if item in self.held(robot)), ""):
+        if holder := self._holder(item):
             where = f"in the gripper of {holder}"
         elif self._packed(item):
             where = f"in {min(SLOTS, key=lambda slot: math.dist((x, y), SLOTS[slot][:2]))}"

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, build_table
-from quartet_simulation.table_tasks.handling import TABLE_TOP, Outline, grasp_pose, place_pose
+from quartet_simulation.table_tasks.handling import TABLE_TOP, grasp_pose, place_pose
 from quartet_simulation.table_tasks.task import Box, TableTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
 
@@ -119,18 +119,12 @@ class MakeSandwich(TableTask):
 
     def _below(self, food: str) -> str:
         """Return the food or board that a food lies on; "" on the table or in a hand."""
-        z = self.scene.position(food)[2]
-        under = [one for one in (*SIZES, BOARD) if one != food and self.scene.position(one)[2] < z]
-        return next((one for one in sorted(under, key=self._height, reverse=True) if self._touch(one, food)), "")
-
-    def _height(self, body: str) -> float:
-        return self.scene.position(body)[2]
+        heights = {one: self.scene.position(one)[2] for one in (*SIZES, BOARD)}
+        under = sorted((one for one in heights if heights[one] < heights[food]), key=heights.__getitem__, reverse=True)
+        return next((one for one in under if self._touch(one, food)), "")
 
     def _above(self, food: str) -> str:
         return next((one for one in SIZES if one != food and self._below(one) == food), "")
-
-    def _holder(self, food: str) -> str:
-        return next((robot for robot in self.robots if food in self.held(robot)), "")
 
     def capability(self, robot: str) -> str:
         """Return the side of a robot."""
@@ -145,7 +139,7 @@ class MakeSandwich(TableTask):
         return "\n".join([*map(self._where, SIZES), self._stack(), *map(self._hand, self.robots)])
 
     def _hand(self, robot: str) -> str:
-        return f"{robot} holds {', '.join(self.held(robot)) or 'nothing'}."
+        return f"{robot} holds {self._holding(robot)}."
 
     def _stack(self) -> str:
         """Return the foods on the board, from the bottom to the top."""
@@ -198,11 +192,11 @@ class MakeSandwich(TableTask):
         if action.verb == "WAIT":
             return None
         robot, food = action.robot, action.object
-        outline = Outline(*(SIZES[food][index] for index in (0, 2)))
+        height = SIZES[food][2]
         if action.verb == "PICK":
-            return grasp_pose(self.scene, food, outline, suction=True)
+            return grasp_pose(self.scene, food, height, suction=True)
         tip_z = self.scene.hand_pose(robot).position[2] - self.scene.position(food)[2]
-        return place_pose(outline, self._spot(robot, action.target), tip_z)
+        return place_pose(height, self._spot(robot, action.target), tip_z)
 
     def _spot(self, robot: str, target: str) -> tuple[float, float, float]:
         """Return the point on which a food is put down [m]."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, build_table
-from quartet_simulation.table_tasks.handling import TABLE_TOP, Outline, grasp_pose, place_pose
+from quartet_simulation.table_tasks.handling import TABLE_TOP, grasp_pose, place_pose
 from quartet_simulation.table_tasks.task import Box, TableTask
 from quartet_teams.roco import Action, Form, JointPlan, Verb
 
@@ -22,13 +22,12 @@ PANELS = {
     "Bob": ("panel3", "panel4", "panel5"),
     "Chad": ("panel5", "panel6", "panel7"),
 }
-OUTLINES = {
-    "blue_square": Outline(0.07, 0.07),
-    "pink_polygon": Outline(0.064, 0.106),
-    "yellow_trapezoid": Outline(0.07, 0.07),
+SIZES = {
+    "blue_square": (0.07, 0.07, 0.07),
+    "pink_polygon": (0.064, 0.064, 0.106),
+    "yellow_trapezoid": (0.07, 0.12, 0.07),
 }
-"""Blue and yellow are published with 0.08 m, which the Panda's fingers do not take between them."""
-LENGTHS = {"blue_square": 0.07, "pink_polygon": 0.064, "yellow_trapezoid": 0.12}
+"""Full sizes [m]. Blue and yellow are published with 0.08 m, which the Panda's fingers do not take between them."""
 COLOURS = {
     "blue_square": (0.2, 0.4, 0.9, 1.0),
     "pink_polygon": (0.95, 0.5, 0.7, 1.0),
@@ -91,8 +90,8 @@ class SortCubes(TableTask):
         blocks = [
             Thing(
                 name,
-                (_shape(name),),
-                (PANEL_X[panel], PANEL_Y, TABLE_TOP + OUTLINES[name].height / 2 + 0.001),
+                (Shape("box", [value / 2 for value in SIZES[name]], colour=COLOURS[name]),),
+                (PANEL_X[panel], PANEL_Y, TABLE_TOP + SIZES[name][2] / 2 + 0.001),
                 float(rng.uniform(-math.pi, math.pi)),
                 mass=0.1,
             )
@@ -140,24 +139,18 @@ class SortCubes(TableTask):
         """Return the panel of each block, and which the robot reaches."""
         near = [name for name in GOALS if self.panel_of(name) in PANELS[robot]]
         far = [name for name in GOALS if name not in near]
-        held = ", ".join(self.held(robot)) or "nothing"
         return (
-            f"{self.describe()}\nIn the gripper of {robot}: {held}. Blocks in reach of {robot}: "
+            f"{self.describe()}\nIn the gripper of {robot}: {self._holding(robot)}. Blocks in reach of {robot}: "
             f"{', '.join(near) or 'none'}. Out of its reach: {', '.join(far) or 'none'}."
         )
 
     def _constraints(self, plan: JointPlan) -> Iterable[str]:
-        if all(action.verb == "WAIT" for action in plan.values()):
-            yield "all robots wait; at least one has to act."
+        yield from self._clashes(plan)
         for robot, action in plan.items():
             if action.target in GOALS.values() and GOALS[action.object] != action.target:
                 yield f"{robot} puts {action.object} on {action.target}, which takes another block."
             if action.object and self.panel_of(action.object) == action.target:
                 yield f"{robot} puts {action.object} on {action.target}, where it is already."
-        moved = [action.object for action in plan.values() if action.object]
-        for name in sorted({name for name in moved if moved.count(name) > 1}):
-            who = " and ".join(robot for robot, action in plan.items() if action.object == name)
-            yield f"{who} take {name}; only one robot can."
 
     def _out_of_reach(self, plan: JointPlan) -> Iterable[str]:
         for robot, action in plan.items():
@@ -167,19 +160,16 @@ class SortCubes(TableTask):
                     return
         yield from super()._out_of_reach(plan)
 
-    def _suction(self, robot: str) -> bool:
-        return next(arm.hand for arm in self.arms if arm.name == robot) == "suction"
-
     def _goal(self, action: Action) -> HandPose | None:
         if action.verb == "WAIT":
             return None
-        outline, suction = OUTLINES[action.object], self._suction(action.robot)
-        grasp = grasp_pose(self.scene, action.object, outline, suction=suction)
+        height, suction = SIZES[action.object][2], not self.scene.arm(action.robot).hand.pad_half
+        grasp = grasp_pose(self.scene, action.object, height, suction=suction)
         if action.verb == "PICK":
             return grasp
         hand = self.scene.hand_pose(action.robot) if self.held(action.robot) else grasp
         tip_z = hand.position[2] - self.scene.position(action.object)[2]
-        return place_pose(outline, self._target(action.robot, action.target), tip_z)
+        return place_pose(height, self._target(action.robot, action.target), tip_z)
 
     def _target(self, robot: str, panel: str) -> tuple[float, float, float]:
         """Return the point on a panel where a robot puts a block [m]."""
@@ -190,9 +180,3 @@ class SortCubes(TableTask):
         if robot == "Bob":
             return x + outwards, PANEL_Y - HAND_OVER_Y, z
         return x - outwards, PANEL_Y + HAND_OVER_Y, z
-
-
-def _shape(name: str) -> Shape:
-    outline = OUTLINES[name]
-    half = outline.height / 2
-    return Shape("box", (outline.width / 2, LENGTHS[name] / 2, half), colour=COLOURS[name])

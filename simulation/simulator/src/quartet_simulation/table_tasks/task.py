@@ -7,7 +7,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Literal
 
@@ -34,6 +34,8 @@ from quartet_teams.roco import Action, Form, JointPlan, Verb, sub_plans
 Range = tuple[float, float]
 Box = tuple[Range, Range, Range]
 """Ranges of x, y and z [m]."""
+PATH_POINTS = 4
+"""Points of each PATH."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class _Goals:
     """Poses of a sub-plan that the checks look at."""
 
     poses: Mapping[str, HandPose]
-    allow: tuple[tuple[str, str], ...] = field(default=())
+    allow: tuple[tuple[str, str], ...] = ()
 
 
 class TableTask(ABC):
@@ -90,10 +92,6 @@ class TableTask(ABC):
     rules: str
     path_rules: str = ""
     equal_paths: bool = False
-    path_points: ClassVar[int] = 4
-    """Points of each PATH."""
-    most_bad_waypoints: ClassVar[int] = 0
-    """Waypoints of a plan that may fail the checks; the motion leaves them out."""
     most_uneven: ClassVar[float] = 1.0
     """Standard deviation of the segments of a path, from the hand through its points to the goal, at most [m]."""
     arms: ClassVar[tuple[ArmAt, ...]]
@@ -147,6 +145,18 @@ class TableTask(ABC):
         held = self.scene.holds(robot)
         return (self._name_of(held),) if held else ()
 
+    def _holding(self, robot: str) -> str:
+        """Return what a robot holds, as texts have it."""
+        return ", ".join(self.held(robot)) or "nothing"
+
+    def _holder(self, name: str) -> str:
+        """Return the robot that holds an object, "" if none does."""
+        return next((robot for robot in self.robots if name in self.held(robot)), "")
+
+    def _gripper(self, robot: str) -> str:
+        tip = point_text(self.scene.hand_pose(robot).position)
+        return f"Gripper of {robot}: {tip}, holding {self._holding(robot)}"
+
     def _name_of(self, body: str) -> str:
         """Return the name of a body that is held, as texts have it."""
         return body
@@ -159,6 +169,15 @@ class TableTask(ABC):
     @abstractmethod
     def _constraints(self, plan: JointPlan) -> Iterable[str]:
         """Yield the rules of the task that a plan breaks."""
+
+    def _clashes(self, plan: JointPlan) -> Iterable[str]:
+        """Yield that all robots wait, or that several take the same object."""
+        if all(action.verb == "WAIT" for action in plan.values()):
+            yield "all robots wait; at least one has to act."
+        moved = [action.object for action in plan.values() if action.object]
+        for name in sorted({name for name in moved if moved.count(name) > 1}):
+            who = " and ".join(robot for robot, action in plan.items() if action.object == name)
+            yield f"{who} take {name}; only one robot can."
 
     @abstractmethod
     def _goal(self, action: Action) -> HandPose | None:
@@ -248,19 +267,17 @@ class TableTask(ABC):
 
     def _wrong_lengths(self, plan: JointPlan) -> Iterable[str]:
         for robot, action in plan.items():
-            if action.path and len(action.path) != self.path_points:
-                yield f"the PATH of {robot} has {len(action.path)} points; it must have exactly {self.path_points}."
+            if action.path and len(action.path) != PATH_POINTS:
+                yield f"the PATH of {robot} has {len(action.path)} points; it must have exactly {PATH_POINTS}."
 
     def _bad_waypoints(self, plan: JointPlan) -> Iterable[str]:
-        """Return the faults of all waypoints, if more of them are bad than may be."""
+        """Return the faults of all waypoints."""
         goals = {robot: self._goal(action) for robot, action in plan.items() if action.path}
         ways = {robot: self._waypoints(plan[robot], goal) for robot, goal in goals.items() if goal}
         allow = tuple(pair for robot in ways for pair in self._allowed(plan[robot]))
-        steps = [_Goals(poses, allow) for poses in _steps(ways)]
-        faults = {number: texts for number, one in enumerate(steps, 1) if (texts := self._faults(one))}
-        if len(faults) > self.most_bad_waypoints:
-            for number, texts in faults.items():
-                yield from (f"at point {number} of the paths {text}; choose another point." for text in texts)
+        for number, poses in enumerate(_steps(ways), 1):
+            for text in self._faults(_Goals(poses, allow)):
+                yield f"at point {number} of the paths {text}; choose another point."
 
     def _faults(self, goals: _Goals) -> list[str]:
         """Return why hands cannot be at poses at the same time; [] if they can."""
@@ -316,16 +333,16 @@ class TableTask(ABC):
         if not done.ok:
             return done.text, spent, len(done.arm_contacts)
         for robot, body in done.lost.items():
-            return f"{robot} lost {self._name_of(body)} on the way", spent, len(done.arm_contacts)
+            return f"{robot} lost {self._name_of(body)} on the way", spent, 0
         wanted = {robot: phase.object for robot, phase in phases.items() if phase.then == "grasp"}
         if wanted:
             self.scene.grasp(*wanted)
         for robot, name in wanted.items():
-            if name not in (held := self.held(robot)):
-                return f"{robot} did not grasp {name}: it holds {', '.join(held) or 'nothing'}", spent, 0
+            if name not in self.held(robot):
+                return f"{robot} did not grasp {name}: it holds {self._holding(robot)}", spent, 0
         if opened := [robot for robot, phase in phases.items() if phase.then == "release"]:
             self.scene.release(*opened)
-        return "", spent, 0
+        return "", spent, len(self.scene.arm_contacts())
 
     def _plan(self, phases: Mapping[str, Phase], seed: int) -> MotionPlan | PlanFailure:
         """Plan the motion of all arms: along waypoints straight, or searched where straight lines collide."""
@@ -360,10 +377,6 @@ class TableTask(ABC):
         motion = self._plan({robot: phases[0] for robot, phases in found.items() if phases}, self.seed)
         return motion, time.thread_time() - began
 
-    def picture(self) -> np.ndarray:
-        """Return a picture of the table (height, width, 3), uint8 RGB."""
-        return self.scene.picture()
-
 
 class PathTask(TableTask):
     """A task in which each robot moves something along a path in each step. All robots see the same table."""
@@ -381,10 +394,6 @@ class PathTask(TableTask):
     def describe_robot(self, robot: str) -> str:
         """Return the points of things and targets, and a robot's own gripper."""
         return f"{self._describe_table()}\n{self._gripper(robot)}"
-
-    def _gripper(self, robot: str) -> str:
-        tip = point_text(self.scene.hand_pose(robot).position)
-        return f"Gripper of {robot}: {tip}, holding {', '.join(self.held(robot)) or 'nothing'}"
 
     def _constraints(self, plan: JointPlan) -> Iterable[str]:
         return ()

@@ -275,7 +275,6 @@ def _mark(name: str, point: Point, size: float, yaw: float, colour: str) -> Thin
 
 # Open Bottle
 
-BOTTLE_TOP = 0.297 + TABLE_Z
 CAP_HEIGHT = 0.020
 
 
