@@ -145,6 +145,18 @@ def test_a_delivery_is_done_at_its_target_and_open_again_once_picked_up(state):
     assert [past.outcome for past in state.past][2] == "panda: PLACE red block green square: PLACE_PLAN_FAILED"
 
 
+def test_what_a_gripper_holds_follows_from_its_own_actions(state):
+    step(state, 1, {"ur5": "PICK red block"}, {"ur5": "NONE"})
+    step(state, 2, {"ur5": "PLACE red block cyan square"}, {"ur5": "PLACE_DROP_VERIFY_FAILED"})
+    step(state, 3, {"ur5": "PICK blue block"}, {"ur5": "PICK_HOLDING_ALREADY"})
+    assert state.grasped == {"ur5": "red block"}, "if the gripper holds anything, it is still that"
+    step(state, 4, {"ur5": "PICK blue block"}, {"ur5": "NONE"})
+    assert state.grasped == {"ur5": "blue block"}
+    step(state, 5, {"ur5": "PLACE blue block cyan square"}, {"ur5": "NONE"})
+    step(state, 6, {"panda": "PICK blue block"}, {"panda": "UNKNOWN"})
+    assert state.grasped == {"panda": "blue block"}
+
+
 def test_a_task_has_a_last_step(state):
     for number in range(1, 21):
         assert state.open

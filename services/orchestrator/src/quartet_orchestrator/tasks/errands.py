@@ -184,13 +184,13 @@ class TeamState:
             self.holding.pop(robot, None)
             if held := ended.holding.get(robot):
                 self.holding[robot] = held
-            self.count(part.action, code)
+            self.count(robot, part.action, code)
             if code != "NONE":
                 self.codes[thing], self.reasons[thing] = code, ended.reasons.get(robot, "")
         if plan:
             self.past.append(PastStep(before, "; ".join(plan), "\n".join(told)))
 
-    def count(self, action: str, code: str) -> None:
+    def count(self, robot: str, action: str, code: str) -> None:
         """Take note of how an action has ended."""
         if code == "NONE":
             self.done.add(self.by_action(action).thing)
@@ -223,6 +223,8 @@ class TeamState:
             "Still to be moved": still,
             "Being moved": [f"{thing} (by {robot})" for thing, robot in carried.items()],
             "Moved": sorted(self.done),
-            "Given up": [f"{thing} ({self.codes[thing]})" for thing in self.errands if thing not in over],
+            "Given up": [
+                f"{thing} ({self.codes.get(thing, 'UNKNOWN')})" for thing in self.errands if thing not in over
+            ],
         }
         return "\n".join(f"{heading}: {', '.join(things)}" for heading, things in parts.items() if things)

@@ -38,6 +38,9 @@ Ask = Callable[[str, dict[str, Any]], Awaitable[ToolOutcome]]
 class TableState(TeamState):
     """Deliveries of a RoCo team, each in single actions of any robots: `PICK thing`, `PLACE thing target`."""
 
+    grasped: dict[str, str] = field(default_factory=dict[str, str])
+    """What each robot holds if its gripper holds anything, by its own actions."""
+
     @property
     def open(self) -> list[Errand]:
         """Deliveries that are not done, [] after the last step."""
@@ -52,11 +55,14 @@ class TableState(TeamState):
         """Return where an action puts its thing down, '' for a PICK."""
         return action.partition(f" {self.by_action(action).thing}")[2].strip()
 
-    def count(self, action: str, code: str) -> None:
-        """Take note of how an action has ended."""
-        errand = self.by_action(action)
+    def count(self, robot: str, action: str, code: str) -> None:
+        """Take note of how an action of a robot has ended."""
+        errand, target = self.by_action(action), self.target(action)
         if code == "NONE":
-            (self.done.add if self.target(action) == errand.target else self.done.discard)(errand.thing)
+            (self.done.add if target == errand.target else self.done.discard)(errand.thing)
+            self.grasped.pop(robot, None)
+        if not target:
+            self.grasped.setdefault(robot, errand.thing)
 
 
 @dataclass(frozen=True)

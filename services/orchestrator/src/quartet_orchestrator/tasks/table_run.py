@@ -28,7 +28,7 @@ class TableRun(TeamRun):
             return False
         briefs = {robot: self._context.briefs[robot] for robot in robots}
         looks = (
-            observe(partial(self._context.monitor.ask, robot), brief, self._table.holding.get(robot, ""))
+            observe(partial(self._context.monitor.ask, robot), brief, self._table.grasped.get(robot, ""))
             for robot, brief in briefs.items()
         )
         scene = TableScene(self._table, briefs, dict(zip(robots, await asyncio.gather(*looks), strict=True)))
