@@ -160,8 +160,9 @@ def test_what_a_gripper_holds_follows_from_its_own_actions(state):
 def test_a_task_has_a_last_step(state):
     for number in range(1, 21):
         assert state.open
-        step(state, number, {}, {})
+        step(state, number, {"ur5": "PICK red block"}, {"ur5": "NONE"})
     assert state.open == []
+    assert "Given up: red block (UNKNOWN)" in state.describe()
 
 
 def servers(detections, gripper):
