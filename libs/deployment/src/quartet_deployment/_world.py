@@ -140,9 +140,9 @@ def _with_table(options: StackOptions) -> StackOptions:
     if unknown := [kind for kind in kinds if kind not in ARM_FILES]:
         raise OptionError(f"'{unknown[0]}' is no arm of the world {TABLETOP}; valid: {_ARM_KINDS}")
     if len(kinds) > MOST_ARMS or (options.robots > 1 and options.robots != len(kinds)):
-        told = f"{options.robots} robots" if not options.kinds else f"{len(kinds)} arms ({', '.join(kinds)})"
+        asked = f"{options.robots} robots" if not options.kinds else f"{len(kinds)} arms ({', '.join(kinds)})"
         raise OptionError(
-            f"{told} do not fit the world {TABLETOP}; valid: up to {MOST_ARMS} arms, "
+            f"{asked} do not fit the world {TABLETOP}; valid: up to {MOST_ARMS} arms, "
             f"with --robot for each ({_ARM_KINDS}) and without --robots"
         )
     options = replace(options, kinds=kinds, robots=len(kinds) or 1)

@@ -72,7 +72,7 @@ class BodyFile(Section):
     """Positions of joints, such as those of legs, while the robot stands still [rad, m]; others are at 0, or as near as
     their limits allow."""
     touching: list[tuple[str, str]] = []
-    """Pairs of bodies of the model whose shapes overlap in some poses, which is no collision."""
+    """Pairs of bodies of the model whose shapes overlap in some poses without a collision."""
     arm: BodyArm | None = None
     cameras: dict[str, BodyCamera] = {}
     mobility: Mobility

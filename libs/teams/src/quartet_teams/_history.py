@@ -45,13 +45,13 @@ class Window:
     count: Callable[[str], int] = count_tokens
 
     def tell(self, past: Sequence[PastStep], rest: str) -> str:
-        """Return the newest steps that fit beside `rest` of the prompt, oldest first; "none" without any."""
+        """Return the newest steps that fit into the prompt after its `rest`, oldest first; "none" without any."""
         if self.mode is HistoryMode.NONE:
             return "none"
         return self.newest([self._step(number, step) for number, step in enumerate(past, 1)], rest) or "none"
 
     def newest(self, texts: Sequence[str], rest: str) -> str:
-        """Return the last texts that fit beside `rest` of the prompt, one below the other."""
+        """Return the last texts that fit into the prompt after its `rest`, one per line."""
         kept: list[str] = []
         left = self.most_tokens - self.count(rest)
         for text in reversed(texts):

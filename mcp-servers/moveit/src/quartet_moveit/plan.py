@@ -148,7 +148,7 @@ async def move(
 ) -> dict[str, Any]:
     """Plan and execute through MoveGroup; the fields of the result.
 
-    Beside another arm in two goals, and up to `replans` times anew where the other one has moved into the way.
+    If another arm shares the place, in two goals, and up to `replans` times again if that arm has moved into the way.
     """
     robot, since = server.robot, SPACE.now
     shared = SPACE.is_shared(robot.file.name, server.site.name)

@@ -1,4 +1,4 @@
-"""Properties of the tasks at the table (RoCo, Table 1): those of the tasks themselves beside the published ones."""
+"""Properties of the tasks at the table next to the published ones (RoCo, Table 1)."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -28,9 +28,12 @@ class RobotSpeaker(RuleSpeakers):
         if not _BY_PERSON.search(parts.get("Talk now", "")):
             return "\n".join(["My camera describes:", *(where(*seen) for seen in camera), "PROCEED"])
         heard = _BY_PERSON.findall(f"{parts.get('Earlier talk', '')}\n{parts['Talk now']}")
-        told = dict(_PLACE.findall("\n".join(heard)))
+        corrected = dict(_PLACE.findall("\n".join(heard)))
         names = order[1].split(", ") if (order := _ORDER.search(parts["Task"])) else BLOCKS
-        places = {name: [told[name]] if name in told else [at for seen, at in camera if seen == name] for name in names}
+        places = {
+            name: [corrected[name]] if name in corrected else [at for seen, at in camera if seen == name]
+            for name in names
+        }
         plans = list(_plans(places, ordered=bool(order)))
         refused = read_prompt(parts).refused
         plan = next((one for one in plans if one not in refused), plans[0])

@@ -18,8 +18,8 @@ _REFUSED = "This plan was refused"
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What a robot has told of itself."""
+class _Report:
+    """Observation of a robot, as it tells the others."""
 
     held: str
     reach: frozenset[str]
@@ -39,19 +39,19 @@ def answer(prompt: str) -> str | None:
         return None
     before, _, after = prompt.partition("\nYou observe:\n")
     observed, _, talk = after.partition("\n# ")
-    told = {robot: _read(held, reach, on) for robot, held, reach, on in _SAID.findall(talk)}
+    reports = {robot: _read(held, reach, on) for robot, held, reach, on in _SAID.findall(talk)}
     seen = _SEEN.findall(observed)
     held = _HELD.search(observed)
-    mine = told[me[1]] = _Told(
+    mine = reports[me[1]] = _Report(
         held[1] if held else "",
         frozenset(name for name, _, reach in seen if reach == "you reach it"),
         {name: place for name, place, _ in seen if place},
     )
     robots = _LINE.findall(before)
-    if told.keys() != set(robots):
+    if reports.keys() != set(robots):
         return f"{mine.said()} PROCEED"
     places = _TARGETS.search(before)
-    plan = _plan(robots, told, dict(_BRING.findall(before)), set(places[1].split(", ")) if places else set())
+    plan = _plan(robots, reports, dict(_BRING.findall(before)), set(places[1].split(", ")) if places else set())
     if (refused := talk.count(_REFUSED)) and plan:
         # Not all at once: at each refusal another one acts alone.
         alone = list(plan)[(refused - 1) % len(plan)]
@@ -60,19 +60,21 @@ def answer(prompt: str) -> str | None:
     return "\n".join([mine.said(), "EXECUTE", *lines])
 
 
-def _read(held: str, reach: str, on: str) -> _Told:
+def _read(held: str, reach: str, on: str) -> _Report:
     pairs = [one.split(" > ") for one in on.split(", ") if one]
     places = {pair[0]: pair[1] for pair in pairs}
-    return _Told("" if held == "nothing" else held, frozenset(reach.split(", ")), places)
+    return _Report("" if held == "nothing" else held, frozenset(reach.split(", ")), places)
 
 
-def _plan(robots: list[str], told: Mapping[str, _Told], targets: Mapping[str, str], valid: set[str]) -> dict[str, str]:
+def _plan(
+    robots: list[str], reports: Mapping[str, _Report], targets: Mapping[str, str], valid: set[str]
+) -> dict[str, str]:
     """Return an action of each robot that has one: towards the target, or to a place that a robot near it reaches."""
-    on = {thing: place for one in told.values() for thing, place in one.on.items()}
-    taken, gone = set(on.values()), {one.held for one in told.values()}
+    on = {thing: place for one in reports.values() for thing, place in one.on.items()}
+    taken, gone = set(on.values()), {one.held for one in reports.values()}
     plan: dict[str, str] = {}
     for robot in robots:
-        mine, others = told[robot], [one for name, one in told.items() if name != robot]
+        mine, others = reports[robot], [one for name, one in reports.items() if name != robot]
         if mine.held:
             target = targets.get(mine.held, "")
             shared = {place for one in others if target in one.reach for place in one.reach & mine.reach}

@@ -138,6 +138,6 @@ def _outermost(model: mujoco.MjModel) -> str | None:
         return None
     if (fingers := int(model.body_parentid[body])) and counts[body] > 1:
         # More than one joint side by side at the end of the chain are fingers.
-        beside = [one for one in range(model.nbody) if model.body_parentid[one] == fingers and model.body_jntnum[one]]
-        body = fingers if len(beside) > 1 else body
+        siblings = [one for one in range(model.nbody) if model.body_parentid[one] == fingers and model.body_jntnum[one]]
+        body = fingers if len(siblings) > 1 else body
     return model.body(body).name

@@ -361,8 +361,8 @@ def _add_cameras(spec: mujoco.MjSpec, arm: ArmAt, *, alone: bool) -> None:
     turn = (math.cos(arm.yaw / 2), 0, 0, math.sin(arm.yaw / 2))
     base = spec.worldbody.add_body(name=f"{arm.prefix}base_footprint", pos=(*arm.foot[:2], 0.0), quat=turn)
     x, y, _ = arm.foot
-    opposite, beside = (1.35 - x, -y, 1.6), (0.6, -1.2, 1.75)
-    pos, axes = (opposite, (0, 1, 0, -0.6, 0, 0.8)) if alone else (beside, (1, 0, 0, 0, 0.64, 0.77))
+    opposite, sideways = (1.35 - x, -y, 1.6), (0.6, -1.2, 1.75)
+    pos, axes = (opposite, (0, 1, 0, -0.6, 0, 0.8)) if alone else (sideways, (1, 0, 0, 0, 0.64, 0.77))
     base.add_camera(name=f"{arm.prefix}front", pos=pos, xyaxes=axes, fovy=50)
     flange = spec.body(arm.prefix + KINDS[arm.kind].flange)
     flange.add_camera(name=f"{arm.prefix}arm", pos=(0, -0.07, 0.03), xyaxes=(1, 0, 0, 0, -1, 0.25), fovy=60)
