@@ -30,6 +30,15 @@ def test_an_action_changes_the_table_and_a_refused_one_only_counts() -> None:
     assert env.agents == []
 
 
+def test_success_ends_the_episode_before_the_limit_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = TableEnv("sandwich", seed=1, steps=1)
+    env.reset(seed=1)
+    monkeypatch.setattr(type(env.task), "done", property(lambda task: task.steps > 0))
+    _, _, over, late, _ = env.step({"Chad": "WAIT", "Dave": "WAIT"})
+    assert (over, late) == ({"Chad": True, "Dave": True}, {"Chad": False, "Dave": False})
+    assert env.agents == []
+
+
 def test_a_task_that_there_is_not_is_refused() -> None:
     with pytest.raises(OptionError, match="valid: cabinet, sandwich"):
         TableEnv("juggle")
