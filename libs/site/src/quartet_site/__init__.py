@@ -8,6 +8,7 @@ from quartet_site._robot import CalibrationError, Camera, Correction, Gripper, R
 from quartet_site._robots import RobotFiles, RobotSetup, load_robots
 from quartet_site._ros_writes import RosWrites, WritableAction, WritableService, WritableTopic
 from quartet_site._simulated import Simulated, SimulatedBase, SimulatedCamera, SimulatedGripper, SimulatedTool
+from quartet_site.abilities import Abilities
 from quartet_site.errors import SiteError, SiteFileError, field_error
 from quartet_site.policy import ApprovalRule, Geofence, PolicyFile, ProgramRule, Workspace, Zone
 from quartet_site.resume import Reach, Resume, Summaries, rendered, summarised
@@ -25,6 +26,7 @@ from quartet_site.site import (
 
 __all__ = [
     "FLOOR_WORDS",
+    "Abilities",
     "ApprovalRule",
     "Area",
     "BodyFile",

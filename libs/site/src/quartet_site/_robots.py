@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from quartet_site._load import load_policy, load_robot, load_site
 from quartet_site._robot import RobotFile
+from quartet_site.abilities import Abilities
 from quartet_site.errors import SiteFileError
 from quartet_site.policy import PolicyFile, ProgramRule
+from quartet_site.resume import Resume
 from quartet_site.site import SiteFile
 
 
@@ -23,6 +25,8 @@ class RobotFiles(BaseModel):
     site_file: Path
     policy_file: Path | None = None
     """None means the policy.yaml beside the site file, if there is one."""
+    resume_file: Path | None = None
+    """None means the resume.json beside the robot file, if there is one."""
     bridge_url: Annotated[str, Field(pattern=r"^wss?://")] | None = None
     """Overrides bridge.url of the robot file."""
 
@@ -37,6 +41,23 @@ class RobotSetup:
     """How long a call or a program may wait for a person's approval; 0 where no policy.yaml asks for one [s]."""
     programs: ProgramRule = "auto"
     """Whether programs of models run."""
+    resume: Resume | None = None
+
+    @property
+    def abilities(self) -> Abilities:
+        """What the robot can do there."""
+        return Abilities(self.robot, self.resume)
+
+
+def load_resume(path: Path) -> Resume:
+    """Return the resume at `path`, as `quartet resume ROBOT --format json` prints it. Raises SiteFileError."""
+    try:
+        return Resume.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        told = "; ".join(str(error).splitlines()[:3])
+        raise SiteFileError(
+            f"{path} is not the resume of a robot: {told}. Write it with: quartet resume {path.parent} --format json"
+        ) from error
 
 
 def load_robots(
@@ -64,6 +85,9 @@ def load_robots(
             sites[where] = load_site(where)
         policy_file = (entry.policy_file if entry is not None else None) or where.parent / "policy.yaml"
         policy = load_policy(policy_file, sites[where], robot) if policy_file.is_file() else PolicyFile()
+        resume_file = (entry.resume_file if entry is not None else None) or path.parent / "resume.json"
+        resume = load_resume(resume_file) if resume_file.is_file() else None
         asks = policy.approval or policy.programs == "ask"
-        known[name] = RobotSetup(robot, sites[where], policy.approval_wait_s if asks else 0.0, policy.programs)
+        wait_s = policy.approval_wait_s if asks else 0.0
+        known[name] = RobotSetup(robot, sites[where], wait_s, policy.programs, resume)
     return known

@@ -112,6 +112,11 @@ class Reach(Section):
         bands = (band for band in self.bands if band.height[0] <= height < band.height[1])
         return any(low <= distance <= high for band in bands for low, high in band.spans(from_above=from_above))
 
+    def highest(self, distance: float) -> float:
+        """Return up to which height a hand that points straight down gets at a horizontal distance; 0: not there [m]."""
+        found = [band.height[1] for band in self.bands if any(low <= distance <= high for low, high in band.from_above)]
+        return max(found, default=0.0)
+
     def heights(self, *, from_above: bool = False) -> Span | None:
         """Return the lowest and the highest height of any claim [m], or None without one."""
         claimed = [band.height for band in self.bands if band.spans(from_above=from_above)]

@@ -41,6 +41,8 @@ class Area(Section):
     """Further poses for when the entry pose is not free; poses around it are tried as well."""
     outline: Annotated[list[tuple[Finite, Finite]], Field(min_length=3)]
     """Corners of the area on the floor, in order, map frame [m]."""
+    step_m: Annotated[Finite, Field(ge=0, le=2)] = 0.0
+    """Height of the highest step on the way into it."""
     landmarks: list[Name] = []
     """Furniture by which a viewer recognises the area."""
 

@@ -1,0 +1,88 @@
+"""What a robot can hold, reach, see and enter in its site, by its robot file and its resume.
+
+Each answer is a reason with numbers, '' where the robot can do it or too little is known to say that it cannot.
+"""
+
+from dataclasses import dataclass
+
+from quartet_site._robot import RobotFile
+from quartet_site.resume import Resume
+from quartet_site.site import Area, CatalogueObject, Container, Surface
+
+PASS_M = 0.02
+"""The finger tips pass over a thing that is grasped at least this far above its top."""
+Place = Surface | Container
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """Abilities of one robot. Sizes are those of site.yaml; reach is that of a hand that points straight down."""
+
+    robot: RobotFile
+    resume: Resume | None = None
+    """None: nothing is known of reach, cameras and steps."""
+
+    def no_hold(self, thing: CatalogueObject) -> str:
+        """Return why the fingers do not go around a thing."""
+        look, hand = thing.appearance, self.robot.gripper
+        if look.size_m is None or look.shape == "irregular":
+            return ""
+        width, most = min(look.size_m[:2]), hand.stroke_m - 2 * hand.side_clearance_m
+        if width <= most:
+            return ""
+        return f"the {thing.name} is {width:.3f} m wide, and {self.robot.name} grasps up to {most:.3f} m"
+
+    def no_pick(self, place: Place, thing: CatalogueObject | None = None) -> str:
+        """Return why nothing, or not this thing, can be picked up from a place. Of what is in a container: ''."""
+        if isinstance(place, Container):
+            return ""
+        top = place.appearance.known_size_m[2]
+        return self._no_reach(
+            place, top + _height(thing) + PASS_M, self.robot.approach.standoff_m.pick, "picked up from"
+        )
+
+    def no_put(self, place: Place, thing: CatalogueObject | None = None) -> str:
+        """Return why nothing, or not this thing, can be put down at a place."""
+        top, height = place.appearance.known_size_m[2], _height(thing)
+        hand, motions, standoff = self.robot.gripper, self.robot.manipulation, self.robot.approach.standoff_m
+        below = height - hand.grasp_depth(height) + motions.surface_clearance_m
+        if isinstance(place, Surface):
+            return self._no_reach(place, top + below, standoff.surface_place, "put on")
+        above = max(motions.container_clearance_m - hand.finger_offset_m, below)
+        return self._no_reach(place, top + above, standoff.container_place, "put into")
+
+    def no_handle(self, place: Place, thing: CatalogueObject | None = None) -> str:
+        """Return why a thing can be neither picked up from a place nor put down there."""
+        reasons = [self.no_pick(place, thing), self.no_put(place, thing)]
+        return min(reasons, key=len) if all(reasons) else ""
+
+    def no_entry(self, area: Area) -> str:
+        """Return why an area cannot be entered."""
+        if self.resume is None:
+            return ""
+        moves = self.resume.body.mobility
+        if area.step_m <= moves.step_m or moves.kind == "rotors":
+            return ""
+        return f"the way into the {area.name} has a step of {area.step_m:.2f} m, and {self.robot.name} climbs {moves.step_m:.2f} m"
+
+    def _no_reach(self, place: Place, height: float, standoff: float, verb: str) -> str:
+        """Return why the finger tips do not get so high above a place, or the cameras do not see onto it."""
+        if self.resume is None or self.resume.reach is None:
+            return ""
+        name, top = self.robot.name, place.appearance.known_size_m[2]
+        distance = max(0.0, standoff - self.robot.approach.tolerance_m)
+        highest = self.resume.reach.highest(distance)
+        if height > highest:
+            return (
+                f"the top of the {place.name} is at {top:.2f} m: what is {verb} it needs the finger tips at {height:.2f} m, "
+                f"and {name} gets them to {highest:.2f} m"
+            )
+        eyes = max((camera.height for camera in self.resume.perception.cameras_info.values()), default=None)
+        if eyes is not None and eyes <= top:
+            return f"the top of the {place.name} is at {top:.2f} m, and {name} sees from {eyes:.2f} m"
+        return ""
+
+
+def _height(thing: CatalogueObject | None) -> float:
+    size = None if thing is None else thing.appearance.size_m
+    return 0.0 if size is None else size[2]
