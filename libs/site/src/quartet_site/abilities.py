@@ -63,7 +63,8 @@ class Abilities:
         moves = self.resume.body.mobility
         if area.step_m <= moves.step_m or moves.kind == "rotors":
             return ""
-        return f"the way into the {area.name} has a step of {area.step_m:.2f} m, and {self.robot.name} climbs {moves.step_m:.2f} m"
+        climbs = f"{self.robot.name} climbs {moves.step_m:.2f} m"
+        return f"the way into the {area.name} has a step of {area.step_m:.2f} m, and {climbs}"
 
     def _no_reach(self, place: Place, height: float, standoff: float, verb: str) -> str:
         """Return why the finger tips do not get so high above a place, or the cameras do not see onto it."""
@@ -74,8 +75,8 @@ class Abilities:
         highest = self.resume.reach.highest(distance)
         if height > highest:
             return (
-                f"the top of the {place.name} is at {top:.2f} m: what is {verb} it needs the finger tips at {height:.2f} m, "
-                f"and {name} gets them to {highest:.2f} m"
+                f"the top of the {place.name} is at {top:.2f} m: what is {verb} it needs the finger tips at "
+                f"{height:.2f} m, and {name} gets them to {highest:.2f} m"
             )
         eyes = max((camera.height for camera in self.resume.perception.cameras_info.values()), default=None)
         if eyes is not None and eyes <= top:

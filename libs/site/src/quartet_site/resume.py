@@ -113,7 +113,7 @@ class Reach(Section):
         return any(low <= distance <= high for band in bands for low, high in band.spans(from_above=from_above))
 
     def highest(self, distance: float) -> float:
-        """Return up to which height a hand that points straight down gets at a horizontal distance; 0: not there [m]."""
+        """Return how high a hand that points straight down gets at a horizontal distance [m]; 0: not there."""
         found = [band.height[1] for band in self.bands if any(low <= distance <= high for low, high in band.from_above)]
         return max(found, default=0.0)
 
