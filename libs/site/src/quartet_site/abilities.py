@@ -45,11 +45,14 @@ class Abilities:
         """Return why nothing, or not this thing, can be put down at a place."""
         top, height = place.appearance.known_size_m[2], _height(thing)
         hand, motions, standoff = self.robot.gripper, self.robot.manipulation, self.robot.approach.standoff_m
-        below = height - hand.grasp_depth(height) + motions.surface_clearance_m
-        if isinstance(place, Surface):
-            return self._no_reach(place, top + below, standoff.surface_place, "put on")
-        above = max(motions.container_clearance_m - hand.finger_offset_m, below)
-        return self._no_reach(place, top + above, standoff.container_place, "put into")
+        # The tips are this far over the top when the thing is let go, and leave it upwards.
+        depth = hand.grasp_depth(height)
+        tips = height - depth + motions.surface_clearance_m
+        verb, stands = "put on", standoff.surface_place
+        if isinstance(place, Container):
+            verb, stands = "put into", standoff.container_place
+            tips = max(motions.container_clearance_m - hand.finger_offset_m, tips)
+        return self._no_reach(place, top + tips + depth + PASS_M, stands, verb)
 
     def no_handle(self, place: Place, thing: CatalogueObject | None = None) -> str:
         """Return why a thing can be neither picked up from a place nor put down there."""
@@ -71,8 +74,7 @@ class Abilities:
         if self.resume is None or self.resume.reach is None:
             return ""
         name, top = self.robot.name, place.appearance.known_size_m[2]
-        distance = max(0.0, standoff - self.robot.approach.tolerance_m)
-        highest = self.resume.reach.highest(distance)
+        highest = self.resume.reach.highest(standoff)
         if height > highest:
             return (
                 f"the top of the {place.name} is at {top:.2f} m: what is {verb} it needs the finger tips at "
