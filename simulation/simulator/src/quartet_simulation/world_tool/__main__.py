@@ -191,8 +191,8 @@ def _robots_of(folder: Path, files: Sequence[Path]) -> _Robots:
 
     That one is built as the robot of the home where its file does not say how the simulation builds it.
     """
+    from quartet_simulation.bodies.load import build_of
     from quartet_simulation.mobile.build import SUMMIT
-    from quartet_simulation.mobile.file import load_build
     from quartet_simulation.world_tool.reach import abilities_of
 
     found, own = _Robots(), folder / ROBOT_FILE
@@ -202,7 +202,7 @@ def _robots_of(folder: Path, files: Sequence[Path]) -> _Robots:
     for file in files or [own] * own.is_file():
         try:
             robot = load_robot(file)
-            build = SUMMIT if not files and robot.simulation is None else load_build(file)
+            build = SUMMIT if not files and robot.simulation is None else build_of(file)
             found.builds.append((robot.name, build))
             abilities, note = abilities_of(file)
             found.abilities.append(abilities)

@@ -38,7 +38,7 @@ def reach_report(site: SiteFile, robots: Sequence[Abilities]) -> list[str]:
     lines = ["Places, with things that the robot can hold:"]
     for place in _places(site):
         lines.append(f"  {place.name}")
-        lines += [f"    {one.robot.name} {_done_at(place, one, site)}" for one in robots]
+        lines += [f"    {one.robot.name} {act}" for one in robots for act in _acts_at(place, one, site)]
     unheld = [[reason for one in robots if (reason := one.no_hold(thing))] for thing in site.objects]
     if any(unheld):
         lines.append("Things that a robot cannot hold:")
@@ -70,21 +70,21 @@ def _no_way(place: Surface | Container, one: Abilities, site: SiteFile) -> str:
     return next(one.no_entry(area) for area in site.areas if area.name == place.area)
 
 
-def _done_at(place: Surface | Container, one: Abilities, site: SiteFile) -> str:
+def _acts_at(place: Surface | Container, one: Abilities, site: SiteFile) -> list[str]:
     """Return what a robot does at a place."""
     if barred := _no_way(place, one, site):
-        return f"does not get there: {barred}"
+        return [f"does not get there: {barred}"]
     held = [thing for thing in site.objects if not one.no_hold(thing)]
     # Nothing is known about what can be taken out of a container.
     asked = {"picks up": one.no_pick, "puts down": one.no_put}
     if isinstance(place, Container):
         del asked["picks up"]
-    done: list[str] = []
+    acts: list[str] = []
     for verb, reason_of in asked.items():
         if reason := reason_of(place):
-            done.append(f"{verb} nothing: {reason}")
+            acts.append(f"{verb} nothing: {reason}")
         elif barred_things := {thing.name: reason for thing in held if (reason := reason_of(place, thing))}:
-            done.append(f"{verb} all but {', '.join(barred_things)}: {next(iter(barred_things.values()))}")
+            acts.append(f"{verb} all but {', '.join(barred_things)}: {next(iter(barred_things.values()))}")
         else:
-            done.append(f"{verb} everything")
-    return "; ".join(done)
+            acts.append(f"{verb} everything")
+    return acts
