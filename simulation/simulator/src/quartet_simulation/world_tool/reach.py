@@ -81,10 +81,11 @@ def _acts_at(place: Surface | Container, one: Abilities, site: SiteFile) -> list
         del asked["picks up"]
     acts: list[str] = []
     for verb, reason_of in asked.items():
-        if reason := reason_of(place):
+        reasons = {thing.name: reason for thing in held if (reason := reason_of(place, thing))}
+        if reason := reason_of(place) or (next(iter(reasons.values())) if len(reasons) == len(held) > 0 else ""):
             acts.append(f"{verb} nothing: {reason}")
-        elif barred_things := {thing.name: reason for thing in held if (reason := reason_of(place, thing))}:
-            acts.append(f"{verb} all but {', '.join(barred_things)}: {next(iter(barred_things.values()))}")
+        elif reasons:
+            acts.append(f"{verb} all but {', '.join(reasons)}: {next(iter(reasons.values()))}")
         else:
             acts.append(f"{verb} everything")
     return acts
