@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 import time
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -14,11 +15,13 @@ from fastmcp.tools.base import ToolResult
 from mcp_types import ImageContent
 
 from quartet_contracts.story import Narrator
+from quartet_orchestrator.api.views import outline
 from quartet_site import RobotFiles, RobotSetup, SiteFile, load_resume, load_robot, load_site
 from support.http_server import serve_app
 
 TOKEN = "the-token-of-somebody-with-a-page"
 SAME = {"Sec-Fetch-Site": "same-origin"}
+HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
 BODY = {"sentence": "put the red coke can on the sofa table"}
 
 

@@ -203,6 +203,7 @@ def test_each_robot_is_checked_at_each_place(tmp_path, capsys):
     assert said[-1] == "the yellow cup is 0.078 m wide, and rover grasps up to 0.072 m"
 
 
+@pytest.mark.long
 def test_a_resume_that_is_missing_or_of_another_robot_is_computed(tmp_path):
     home = ROBOTS.parent / "sites" / "home"
     file = Path(shutil.copy(home / "robot.yaml", tmp_path))
