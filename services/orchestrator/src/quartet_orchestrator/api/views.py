@@ -33,7 +33,7 @@ def view_routes(monitor: RobotMonitor, robots: Mapping[str, RobotSetup]) -> APIR
     async def site(robot: str) -> Response:
         """Return outlines of the areas, and standing poses before surfaces and containers; map frame [m, rad].
 
-        `no_pick` and `no_put` of a place say why this robot can pick nothing up there and put nothing down, "" if it can.
+        `no_pick` and `no_put` of a place say why the robot cannot pick up or put down there, "" if it can.
         """
         return JSONResponse(outline(robots[known(robot)]))
 
