@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quartet_bus import Bus, QueueDepth
-from quartet_contracts import ANY_ROBOT, Skill, encode
+from quartet_contracts import ANY_ROBOT, Skill, Task, encode
 from support.store import KEYS, command
 
 
@@ -61,7 +61,11 @@ async def test_a_task_for_any_robot_is_as_old_as_it_was_when_one_gets_it(bus: Bu
         entry = f"{int(time.time() * 1000) - long_ago + number}-0"
         await command(bus, "XADD", KEYS.task_stream(robot), entry, "m", encode(a_task(f"t{number}", robot=robot)))
     await command(bus, "XGROUP", "CREATE", KEYS.task_stream("summit"), "summit", "0")
-    assert await bus.robot_tasks("summit")._shared.assign("summit", "summit")
+
+    async def may_take(_task: Task) -> bool:
+        return True
+
+    assert await bus.robot_tasks("summit")._shared.assign("summit", "summit", may_take)
     depths = await look(bus)
     assert depths["tasks", ANY_ROBOT].waiting == 0
     assert depths["tasks", "summit"].waiting == 2

@@ -9,7 +9,7 @@ from quartet_contracts import ANY_ROBOT, State, encode
 from support.store import KEYS, command
 
 
-async def yes() -> bool:
+async def yes(_task) -> bool:
     return True
 
 
@@ -69,7 +69,7 @@ async def test_a_robot_that_cannot_work_leaves_it_to_another(bus, other, a_task)
     await bus.tasks.submit(a_task("shared", robot=ANY_ROBOT))
     asked = asyncio.Event()
 
-    async def cannot() -> bool:
+    async def cannot(_task) -> bool:
         asked.set()
         return False
 
@@ -117,3 +117,18 @@ async def test_its_queue_has_a_cap_too(redis_url, a_task):
             await bus.tasks.submit(a_task(f"t{number}", robot=ANY_ROBOT))
         with pytest.raises(QueueFullError, match="tasks:any"):
             await bus.tasks.submit(a_task("third", robot=ANY_ROBOT))
+
+
+async def test_a_robot_takes_the_oldest_that_it_can_do(bus, other, a_task):
+    for number in range(120):
+        await bus.tasks.submit(a_task(f"wide{number}", robot=ANY_ROBOT))
+    await bus.tasks.submit(a_task("narrow", robot=ANY_ROBOT))
+
+    async def narrow_only(task) -> bool:
+        return task.task_id == "narrow"
+
+    delivery = await take(bus.robot_tasks("rover"), narrow_only)
+    assert delivery.task.task_id == "narrow"
+    delivery = await take(other.robot_tasks("lifter"))
+    assert delivery.task.task_id == "wide0"
+    assert await bus.tasks.waiting_for_any() == 119

@@ -2,7 +2,7 @@
 
 import pytest
 
-from quartet_orchestrator.tasks.ways import DRIVE_S, DRIVE_S_PER_M, Drive, Stay, Ways, blocks, length, meet
+from quartet_orchestrator.tasks.ways import DRIVE_S, DRIVE_SLOWNESS, SPEED_M_S, Drive, Stay, Ways, blocks, length, meet
 
 A, DOOR, B = (0.0, 0.0), (0.0, 6.0), (4.0, 6.0)
 AROUND = (A, (0.0, 2.0), (0.0, 4.0), DOOR, (2.0, 6.0), B)
@@ -13,7 +13,7 @@ def test_a_known_way_counts_in_both_directions_and_for_a_robot_that_stands_on_it
     assert ways.line(A, B) == AROUND
     assert ways.line(B, A) == AROUND[::-1]
     assert length(ways.line((0.5, 4.0), B)) == pytest.approx(0.5 + 6.0)
-    assert ways.seconds(A, B) == pytest.approx(DRIVE_S + DRIVE_S_PER_M * 10.0)
+    assert ways.seconds(A, B) == pytest.approx(DRIVE_S + DRIVE_SLOWNESS / SPEED_M_S * 10.0)
 
 
 def test_a_way_that_is_not_known_is_straight():

@@ -10,7 +10,7 @@ from quartet_bus._fencing import LeaseEpoch
 from quartet_bus._keys import OWNER
 from quartet_bus._part import BusContext
 from quartet_bus._queue import FIELD, Delivery, Queue
-from quartet_bus._shared_tasks import SharedTasks
+from quartet_bus._shared_tasks import MayShare, SharedTasks
 from quartet_bus._store import Backoff
 from quartet_bus._task_statuses import TaskStatuses
 from quartet_bus.errors import BusError, LeaseLostError
@@ -63,7 +63,7 @@ class RobotTasks(Queue[Task]):
         self.robot = robot
         self._statuses, self._journal = statuses, journal
         self._shared = SharedTasks(context, statuses)
-        self._may_share: Callable[[], Awaitable[bool]] | None = None
+        self._may_share: MayShare | None = None
         self._ready: Callable[[], Awaitable[bool]] | None = None
         self._giving_up: Callable[[Task], Awaitable[object]] | None = None
         self._robot_renewer: asyncio.Task[None] | None = None
@@ -77,7 +77,7 @@ class RobotTasks(Queue[Task]):
 
     async def take(
         self,
-        may_share: Callable[[], Awaitable[bool]] | None = None,
+        may_share: MayShare | None = None,
         ready: Callable[[], Awaitable[bool]] | None = None,
         giving_up: Callable[[Task], Awaitable[object]] | None = None,
     ) -> TaskDelivery:
@@ -85,7 +85,8 @@ class RobotTasks(Queue[Task]):
 
         Args:
             ready: Called while this replica owns the robot; no task is taken while it returns False.
-            may_share: Called when a task that names no robot waits; returns whether this robot can take it now.
+            may_share: Called for each task that waits and names no robot, the oldest first, until this robot can take
+                one; returns whether it can.
             giving_up: Called before a task that was begun ends because it was delivered too often.
         """
         self._may_share = may_share
@@ -198,8 +199,8 @@ class RobotTasks(Queue[Task]):
     async def _may_read(self) -> bool:
         """Return False while another replica has a task of this robot: a robot works for one task at a time."""
         holder = await self._store.run(OldestConsumer(self._stream, self._group))
-        if holder is None and self._may_share is not None and await self._shared.waiting() and await self._may_share():
-            await self._shared.assign(self.robot, self._group)
+        if holder is None and self._may_share is not None:
+            await self._shared.assign(self.robot, self._group, self._may_share)
         return holder is None or holder == self._consumer
 
     async def _lease_robot(self) -> bool:

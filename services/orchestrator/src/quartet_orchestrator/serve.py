@@ -75,7 +75,7 @@ async def serve(settings: OrchestratorSettings, stop: asyncio.Event) -> None:
             )
         )
         sessions = Sessions(bus, authenticator.tokens, settings.session_s)
-        service = TaskService(bus, fleet, _stop_client(settings), settings.task_timeout_s)
+        service = TaskService(bus, fleet, _stop_client(settings), settings.task_timeout_s, briefs)
         mcp = McpEndpoint(McpTaskService(service, fleet, monitor, stop))
         server.app = create_app(service, settings, stop, authenticator, monitor, sessions, mcp)
         await _run(server, runner, mcp, settings, stop)

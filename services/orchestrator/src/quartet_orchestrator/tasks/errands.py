@@ -1,7 +1,7 @@
 """Errands of a team: what is carried from where to where, and what has become of it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from quartet_agent_runtime import load_prompt, render_prompt
@@ -127,6 +127,10 @@ class TeamState:
     """What has become of a team's errands, from the events of its journal."""
 
     split: ErrandSplit
+    robots: Sequence[str] = ()
+    """All robots of the team."""
+    unable: Callable[[str, Errand], str] = lambda _robot, _errand: ""
+    """Returns why a robot's body cannot do an errand, '' where it can."""
     errands: dict[str, Errand] = field(default_factory=dict[str, Errand])
     done: set[str] = field(default_factory=set[str])
     attempts: dict[str, int] = field(default_factory=dict[str, int])
@@ -208,7 +212,18 @@ class TeamState:
             errand
             for thing, errand in self.errands.items()
             if thing not in self.done and errand.action not in carried and self.attempts.get(thing, 0) < MAX_ATTEMPTS
+            if not self.nobody(errand)
         ]
+
+    def nobody(self, errand: Errand) -> str:
+        """Return why no robot that is left is able to do an errand, '' where one is."""
+        left = [robot for robot in self.robots if robot not in self.left]
+        reasons = {robot: self.unable(robot, errand) for robot in left}
+        return "; ".join(f"{robot}: {why}" for robot, why in reasons.items()) if all(reasons.values()) else ""
+
+    def code(self, thing: str) -> str:
+        """Return the code of an errand that is not done."""
+        return self.codes.get(thing) or ("ROBOT_UNABLE" if self.nobody(self.errands[thing]) else "UNKNOWN")
 
     def by_action(self, action: str) -> Errand:
         """Return the errand of an action. Raises KeyError."""
@@ -223,8 +238,6 @@ class TeamState:
             "Still to be moved": still,
             "Being moved": [f"{thing} (by {robot})" for thing, robot in carried.items()],
             "Moved": sorted(self.done),
-            "Given up": [
-                f"{thing} ({self.codes.get(thing, 'UNKNOWN')})" for thing in self.errands if thing not in over
-            ],
+            "Given up": [f"{thing} ({self.code(thing)})" for thing in self.errands if thing not in over],
         }
         return "\n".join(f"{heading}: {', '.join(things)}" for heading, things in parts.items() if things)

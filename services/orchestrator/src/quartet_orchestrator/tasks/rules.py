@@ -3,6 +3,8 @@
 The prompt states the same rules; code enforces them, whatever the model does.
 """
 
+from collections.abc import Callable
+
 from quartet_contracts import (
     HELD_OBJECT,
     ApproachArguments,
@@ -40,15 +42,17 @@ ONCE_ONLY: dict[str, str] = {
 class CallRules:
     """Decides whether a call may be made now."""
 
-    def __init__(self, facts: TaskFacts, areas: int) -> None:
-        """`areas` is the number of areas of the site."""
+    def __init__(self, facts: TaskFacts, areas: int, unable: Callable[[StepArguments], str] = lambda _: "") -> None:
+        """`areas` is the number of areas of the site; `unable` returns why the robot's body cannot do a call."""
         self._facts = facts
+        self._unable = unable
         self._max_failed_approaches = areas + SPARE_APPROACHES
 
     def refusal(self, arguments: StepArguments) -> str | None:
         """Return why the call must not be made now, None when it may."""
         checks = [
             self._has_name,
+            self._body_is_able,
             self._look_first,
             self._verify_place_first,
             self._two_objects_failed,
@@ -77,6 +81,11 @@ class CallRules:
         return (
             f"'{HELD_OBJECT}' is no name that can be looked for: name the object in the person's words or as Facts do"
         )
+
+    def _body_is_able(self, arguments: StepArguments) -> str | None:
+        if reason := self._unable(arguments):
+            return f"{reason}. Do not try it in another way: report the object as not done, with these numbers"
+        return None
 
     def _look_first(self, _: StepArguments) -> str | None:
         if self._facts.look_needed:

@@ -1,6 +1,7 @@
 """Run of one task to its terminal state: from its start, or from where another process left it."""
 
 import asyncio
+import functools
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from quartet_contracts import (
     DirectStep,
     SkillResult,
     State,
+    StepArguments,
     TaskReport,
     TaskStatus,
     Usage,
@@ -36,6 +38,7 @@ from quartet_orchestrator.observation import CameraClient, Fleet, ObserverSessio
 from quartet_orchestrator.recovery import FenceClient, History, StoreLossRecovery, TaskRecord, read_history
 from quartet_orchestrator.settings import OrchestratorSettings
 from quartet_orchestrator.skills import SkillCaller
+from quartet_orchestrator.tasks.abilities import refused, unable_to_step
 from quartet_orchestrator.tasks.briefs import RobotBrief
 from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
 from quartet_orchestrator.tasks.interruptions import SHUT_DOWN, Interruptions
@@ -124,7 +127,7 @@ class TaskRun:
         )
         self._questions = QuestionService(self._record, context.bus, context.settings)
         self._history = History()
-        rules = CallRules(self._facts, self._brief.areas)
+        rules = CallRules(self._facts, self._brief.areas, self._unable)
         self._name_check = NameCheck(self._brief.site, self._brief.names, self._caller.knows_name)
         self._tools = TaskTools(
             self._record,
@@ -377,12 +380,21 @@ class TaskRun:
                 report = report.model_copy(update={"summary": f"{report.summary} {told}"[:4000]})
         return (State.SUCCEEDED if report.success else State.FAILED), report
 
+    def _unable(self, arguments: StepArguments) -> str:
+        """Return why the robot's body cannot do a call, and who can."""
+        task, held = self._task, self._facts.held
+        unable = functools.partial(unable_to_step, arguments=arguments, sentence=task.sentence, held=held)
+        return refused(self._context.briefs, task.robot, unable)
+
     async def _direct(self, step: DirectStep) -> tuple[State, TaskReport]:
         """Run a task that is one skill."""
         if not self._caller.is_ready(step.arguments):
             await self._record.wait_while_paused()
             if reason := await self._name_check.unknown(step.arguments):
                 summary = f"{step.skill} ended with {UNKNOWN_NAME}, and nothing was moved: {reason}"
+                return State.FAILED, TaskReport(success=False, summary=summary[:4000])
+            if reason := self._unable(step.arguments):
+                summary = f"{step.skill}: nothing was moved: {reason}"
                 return State.FAILED, TaskReport(success=False, summary=summary[:4000])
         outcome = await self._caller.call(step.skill, step.arguments)
         result: SkillResult = outcome.result

@@ -10,6 +10,7 @@ from quartet_bus import BusUnavailableError, LeaseLostError, RobotTasks, TaskDel
 from quartet_contracts import TEAM_QUEUE, TERMINAL, ContractError, State, Task, TaskReport, TaskStatus
 from quartet_orchestrator import metrics
 from quartet_orchestrator.recovery.record import TaskRecord, close_journal, end_unstarted
+from quartet_orchestrator.tasks.abilities import unable_to_follow, unable_to_step
 from quartet_orchestrator.tasks.interruptions import FORGOTTEN
 from quartet_orchestrator.tasks.run import RunContext, TaskRun
 from quartet_orchestrator.tasks.table_run import TableRun
@@ -65,10 +66,16 @@ class TaskRunner:
         if robot == TEAM_QUEUE:
             return await tasks.take()
         return await tasks.take(
-            may_share=lambda: self._context.fleet.can_work(robot),
+            may_share=lambda task: self._may_take(robot, task),
             ready=lambda: self._context.loss_recovery.settle(robot),
             giving_up=self._end_grants,
         )
+
+    async def _may_take(self, robot: str, task: Task) -> bool:
+        """Return whether a task that names no robot may go to this one now."""
+        brief, step = self._context.briefs[robot], task.step
+        unable = unable_to_step(brief, step.arguments) if step else unable_to_follow(brief, task.sentence)
+        return not unable and await self._context.fleet.can_work(robot)
 
     async def _handle(self, tasks: RobotTasks, delivery: TaskDelivery, stop: asyncio.Event) -> None:
         """Run a delivery to its end. While the store is away or full it is tried again, so that no task is lost."""

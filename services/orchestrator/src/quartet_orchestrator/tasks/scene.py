@@ -42,12 +42,12 @@ class HomeScene:
         brief: RobotBrief,
         positions: Mapping[str, Point] | None = None,
         picked: Set[str] = frozenset(),
-        ways: Ways | None = None,
+        ways: Mapping[str, Ways] | None = None,
     ) -> None:
         """`robots` are free; `positions` are those of the robots whose pose is known.
 
-        `picked` are the robots at work that have picked up the object of their errand. `ways` are those between the
-        entries of areas.
+        `picked` are the robots at work that have picked up the object of their errand. `ways` are those of each robot
+        between the entries of areas.
         """
         self._state = state
         self.robots = robots
@@ -55,7 +55,7 @@ class HomeScene:
         self._site = brief.site
         self._positions = positions or {}
         self._picked = picked
-        self._ways = ways or Ways()
+        self._ways = ways or {}
         self._entries = {area.name: (area.entry.x, area.entry.y) for area in brief.site.areas}
         self._area_of = {place.name: place.area for place in (*brief.site.surfaces, *brief.site.containers)}
 
@@ -80,7 +80,9 @@ class HomeScene:
         """Return where a robot is and what it holds, as far as the team knows."""
         at, held = self._positions.get(robot), self._state.holding.get(robot)
         area = at and next((area.name for area in self._site.areas if inside(area.outline, *at)), None)
-        return f"You {f'stand in the {area}' if area else 'are free'}{f' and hold the {held}' if held else ''}."
+        told = f"You {f'stand in the {area}' if area else 'are free'}{f' and hold the {held}' if held else ''}."
+        cannot = {one.thing: why for one in self._state.open if (why := self._state.unable(robot, one))}
+        return " ".join([told, *(f"You are not able to move the {thing}: {why}." for thing, why in cannot.items())])
 
     def actions(self, robot: str) -> Sequence[str]:
         """Return the actions for the open errands that go with what the others do, those that begin nearest first."""
@@ -103,6 +105,8 @@ class HomeScene:
                 wrong.append(f"'{action}' is no action of {robot}; valid: {'; '.join(valid)}.")
             else:
                 mine = valid[action]
+                if why := self._state.unable(robot, mine):
+                    wrong.append(f"{robot} is not able to move the {mine.thing}: {why}.")
                 wrong += filter(None, (_conflict(other, theirs, robot, mine) for other, theirs in others))
                 others.append((robot, mine))
         return wrong or self._held_elsewhere(plan, valid) or self._late(plan, valid)
@@ -154,7 +158,8 @@ class HomeScene:
 
     def _for(self, robot: str) -> list[Errand]:
         """Return the errands that a robot may do now: that of what it holds, else those of what nobody holds."""
-        possible, held = self._possible(), self._held_by()
+        possible = [errand for errand in self._possible() if not self._state.unable(robot, errand)]
+        held = self._held_by()
         if held.get(robot) in {errand.thing for errand in self._state.open}:
             return [errand for errand in possible if errand.thing == held[robot]]
         return [errand for errand in possible if errand.thing not in held.values()]
@@ -208,6 +213,7 @@ class HomeScene:
                 *self._ends(errand), errand.area, self._area_of[errand.target], holder.get(errand.thing, "")
             )
             for errand in state.open
+            if not all(state.unable(robot, errand) for robot in (*self.robots, *state.running))
         }
         workers = {robot: Worker(self._positions.get(robot)) for robot in self.robots}
         workers |= {robot: self._at_work(robot, part) for robot, part in state.running.items()}
@@ -219,6 +225,7 @@ class HomeScene:
             self._ways,
             lambda robot, thing: thing in allowed[robot],
             lambda one, other: not _conflict("", errands[one], "", errands[other]),
+            lambda robot, thing: not state.unable(robot, errands[thing]),
         )
 
     def _at_work(self, robot: str, part: Part) -> Worker:
@@ -226,7 +233,7 @@ class HomeScene:
         at = self._positions.get(robot)
         if part.parks_in:
             spot = self._entries[part.parks_in]
-            drive = course(self._ways, at, [Stop(spot, "", 0.0)])
+            drive = course(self._ways.get(robot, Ways()), at, [Stop(spot, "", 0.0)])
             return Worker(spot, Course(max(LEAST_BUSY_S, drive.end_s), drive.drives))
         errand = self._state.by_action(part.action)
         start, end = self._ends(errand)
@@ -234,7 +241,7 @@ class HomeScene:
         first, *rest = stops[1:] if robot in self._picked else stops
         if at is not None and self._area_at(at) == first.area:
             first = Stop(at, first.area, first.work_s / 2)
-        return Worker(end, course(self._ways, at, [first, *rest]))
+        return Worker(end, course(self._ways.get(robot, Ways()), at, [first, *rest]))
 
     def _told(self, schedule: Schedule) -> str:
         """Return who does what by a schedule, in words."""

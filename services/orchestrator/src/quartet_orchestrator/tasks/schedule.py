@@ -102,21 +102,24 @@ class Scheduler:
     Args:
         workers: robots by name; those with `ready_s` 0 are free and begin their first job now.
         jobs: errands by name.
-        ways: of the site.
+        ways: those of each robot.
         may_begin: whether a free robot may do a job now.
         together: whether two jobs may begin together.
+        able: whether a robot can do a job at any time; each job has one that can.
     """
 
     def __init__(
         self,
         workers: Mapping[str, Worker],
         jobs: Mapping[str, Job],
-        ways: Ways | None = None,
+        ways: Mapping[str, Ways] | None = None,
         may_begin: Callable[[str, str], bool] = lambda _robot, _job: True,
         together: Callable[[str, str], bool] = lambda _one, _other: True,
+        able: Callable[[str, str], bool] = lambda _robot, _job: True,
     ) -> None:
-        self._workers, self._jobs, self._ways = workers, jobs, ways or Ways()
-        self._may_begin, self._together = may_begin, together
+        self._workers, self._jobs = workers, jobs
+        self._ways = {robot: (ways or {}).get(robot, Ways()) for robot in workers}
+        self._may_begin, self._together, self._able = may_begin, together, able
         self._times: dict[tuple[str, tuple[str, ...]], float] = {}
         self._courses: dict[tuple[str, str], Course] = {}
         self._delays: dict[tuple[Begun, Begun], tuple[float, float]] = {}
@@ -193,10 +196,12 @@ class Scheduler:
         for (one, at), (other, there) in combinations(spots, 2):
             changed = {robot: list(queue) for robot, queue in queues.items()}
             changed[one][at], changed[other][there] = changed[other][there], changed[one][at]
-            yield {robot: tuple(queue) for robot, queue in changed.items()}
+            if self._able(one, changed[one][at]) and self._able(other, changed[other][there]):
+                yield {robot: tuple(queue) for robot, queue in changed.items()}
 
     def _inserted(self, queues: Queues, name: str, bound: set[str]) -> Iterator[Queues]:
-        for robot, queue in queues.items():
+        able = (robot for robot in queues if self._able(robot, name))
+        for robot, queue in ((robot, queues[robot]) for robot in able):
             for place in range(1 if robot in bound else 0, len(queue) + 1):
                 yield {**queues, robot: (*queue[:place], name, *queue[place:])}
 
@@ -244,7 +249,7 @@ class Scheduler:
         if not job:
             return worker.busy
         if (robot, job) not in self._courses:
-            self._courses[robot, job] = self._jobs[job].course(self._ways, worker.at, robot, worker.ready_s)
+            self._courses[robot, job] = self._jobs[job].course(self._ways[robot], worker.at, robot, worker.ready_s)
         return self._courses[robot, job]
 
     def _may(self, robot: str, job: str) -> bool:
@@ -263,5 +268,5 @@ class Scheduler:
                 *earlier, last = queue
                 begin = max(self._time(robot, tuple(earlier)), self._waits_until.get(robot, 0.0))
                 at = self._jobs[earlier[-1]].end if earlier else self._workers[robot].at
-                self._times[key] = begin + self._jobs[last].duration(self._ways, at, robot)
+                self._times[key] = begin + self._jobs[last].duration(self._ways[robot], at, robot)
         return self._times[key]

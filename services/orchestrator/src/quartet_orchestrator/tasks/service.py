@@ -5,6 +5,7 @@ import logging
 import re
 import secrets
 import time
+from collections.abc import Mapping
 from typing import Literal
 
 from opentelemetry.trace import SpanKind
@@ -34,6 +35,8 @@ from quartet_orchestrator.errors import RequestError, StopServiceError
 from quartet_orchestrator.observation import Fleet
 from quartet_orchestrator.recovery import end_unstarted
 from quartet_orchestrator.stop_client import StopClient, describe_stop
+from quartet_orchestrator.tasks.abilities import unable_to_follow, unable_to_step
+from quartet_orchestrator.tasks.briefs import RobotBrief
 from quartet_orchestrator.tasks.part import team_budget
 from quartet_process import tracing
 from quartet_teams import TEAMS
@@ -50,8 +53,16 @@ KEY = re.compile(r"[\x21-\x7e]{1,255}")
 class TaskService:
     """Takes orders for tasks; one per process. Raises RequestError for an order that cannot be taken."""
 
-    def __init__(self, bus: Bus, fleet: Fleet, stop_client: StopClient | None, task_timeout_s: float) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        fleet: Fleet,
+        stop_client: StopClient | None,
+        task_timeout_s: float,
+        briefs: Mapping[str, RobotBrief],
+    ) -> None:
         """`stop_client`: None where no stop service is configured. `task_timeout_s`: of a submission without one."""
+        self._briefs = briefs
         self.bus = bus
         self.fleet = fleet
         self.stop_client = stop_client
@@ -125,7 +136,10 @@ class TaskService:
 
     def _queue(self, submission: TaskSubmission, step: DirectStep | None) -> str:
         if submission.team is None:
-            return self._robot(submission.robot, step)
+            robot = self._robot(submission.robot, step)
+            if robot == ANY_ROBOT:
+                self._require_able(submission.sentence, step)
+            return robot
         if submission.team not in ROUNDS:
             return self._team_queue(submission)
         robot = self._robot(submission.robot, None)
@@ -134,6 +148,17 @@ class TaskService:
             detail = f"robot: a team's programs work where the robot stands already, so name the robot; valid: {valid}"
             raise RequestError(422, "Robot missing", detail)
         return robot
+
+    def _require_able(self, sentence: str, step: DirectStep | None) -> None:
+        """Raise RequestError where no robot is able to do a task, with the numbers of each."""
+        unable = {
+            robot: unable_to_step(brief, step.arguments) if step else unable_to_follow(brief, sentence)
+            for robot, brief in self._briefs.items()
+        }
+        if all(unable.values()):
+            told = "; ".join(f"{robot}: {reason}" for robot, reason in unable.items())
+            detail = f"sentence: no robot is able to do it. {told}. A robot that you name tries what it can"
+            raise RequestError(422, "No robot is able", detail)
 
     def _budget(self, submission: TaskSubmission) -> Budget:
         """Return the budget: as submitted for one model, and as much for each of a team's."""

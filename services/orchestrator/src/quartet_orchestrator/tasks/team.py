@@ -39,7 +39,8 @@ from quartet_contracts.journal import (
 from quartet_orchestrator.errors import ParticipantLostError, TaskAbortedError
 from quartet_orchestrator.observation import RobotState, StopMonitor
 from quartet_orchestrator.recovery import TaskRecord, end_unstarted
-from quartet_orchestrator.tasks.errands import ErrandSplit, Part, TeamState, park
+from quartet_orchestrator.tasks.abilities import unable_to_move
+from quartet_orchestrator.tasks.errands import Errand, ErrandSplit, Part, TeamState, park
 from quartet_orchestrator.tasks.interruptions import SHUT_DOWN, Interruptions
 from quartet_orchestrator.tasks.part import has_picked, read_end, share
 from quartet_orchestrator.tasks.run import RunContext
@@ -47,6 +48,7 @@ from quartet_orchestrator.tasks.scene import HomeScene, ends_of
 from quartet_orchestrator.tasks.speech import Speech
 from quartet_orchestrator.tasks.ways import Line, Point, Ways
 from quartet_process import tracing
+from quartet_site import Base
 from quartet_teams import PLANNER, Answer, Discussion, Prompts, TeamError, Window, make_team
 
 log = logging.getLogger(__name__)
@@ -82,10 +84,10 @@ class TeamRun:
         self._team = make_team(self._task.team or "")
         self._brief = context.briefs[context.fleet.names[0]]
         self._split = ErrandSplit(self._task.sentence, self._brief)
-        self._state = TeamState(self._split)
+        self._state = TeamState(self._split, context.fleet.names, self._unable)
         self._stops = {robot: StopMonitor(context.fleet, robot) for robot in context.fleet.names}
         self._speech = Speech(context.model, context.signer, self._task.task_id, context.settings.model_timeout_s)
-        self._ways = Ways()
+        self._ways: dict[str, Ways] = {}
         self._heard: list[TeamTurn] = []
         """Turns of an unfinished discussion that another replica has recorded."""
         self._repeats = False
@@ -159,21 +161,32 @@ class TeamRun:
         finally:
             await _cancel(*underway.values())
 
-    async def _learn_ways(self) -> Ways:
-        """Return the ways between the areas of the errands, as the first robot of the team plans them that answers."""
-        found: list[Line] = []
+    def _unable(self, robot: str, errand: Errand) -> str:
+        return unable_to_move(self._context.briefs[robot], errand.thing, errand.area, errand.target)
 
-        async def ask() -> None:
-            for start, end in combinations(ends_of(self._state.errands.values(), self._brief.site), 2):
-                for robot in [name for name in self._context.fleet.names if name not in self._state.left]:
+    async def _learn_ways(self) -> dict[str, Ways]:
+        """Return the ways of each robot between the areas of the errands.
+
+        Robots with the same base have the same ways, as the first of them plans them that answers.
+        """
+        bases: dict[Base, list[str]] = {}
+        for name in self._context.fleet.names:
+            bases.setdefault(self._context.briefs[name].setup.robot.base, []).append(name)
+        ends = list(combinations(ends_of(self._state.errands.values(), self._brief.site), 2))
+        found: dict[Base, list[Line]] = {base: [] for base in bases}
+
+        async def ask(base: Base) -> None:
+            for start, end in ends:
+                for robot in [name for name in bases[base] if name not in self._state.left]:
                     if line := await self._context.monitor.path(robot, start, end):
-                        found.append(line)
+                        found[base].append(line)
                         break
 
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(WAYS_WAIT_S):
-                await ask()
-        return Ways(found)
+                await asyncio.gather(*map(ask, bases))
+        ways = {base: Ways(lines, base.linear_speed_m_s) for base, lines in found.items()}
+        return {name: ways[base] for base, names in bases.items() for name in names}
 
     async def _assign(self) -> bool:
         """Give errands to the robots that are free; return False when there is nothing to do until a robot is done."""
@@ -409,8 +422,8 @@ class TeamRun:
                 object_name=errand.thing,
                 target=errand.target,
                 completed=thing in state.done,
-                error_code="NONE" if thing in state.done else state.codes.get(thing, "UNKNOWN"),
-                reason="" if thing in state.done else state.reasons.get(thing, "not tried")[:2000],
+                error_code="NONE" if thing in state.done else state.code(thing),
+                reason="" if thing in state.done else self._why_not(thing)[:2000],
             )
             for thing, errand in state.errands.items()
         ]
@@ -418,6 +431,13 @@ class TeamRun:
         left = "".join(f" {robot} dropped out ({why})." for robot, why in state.left.items())
         summary = f"{done} of {len(rows)} objects moved in {state.steps} steps.{left} {problem}".strip()
         return TaskReport(success=bool(rows) and done == len(rows), summary=summary[:4000], objects=rows[:50])
+
+    def _why_not(self, thing: str) -> str:
+        """Return why an errand is not done: of its last attempt, else since no robot is able to do it."""
+        if why := self._state.reasons.get(thing):
+            return why
+        nobody = self._state.nobody(self._state.errands[thing])
+        return f"no robot is able to do it: {nobody}" if nobody else "not tried"
 
     async def _conclude(self, work: "asyncio.Task[TaskReport]") -> None:
         error = work.exception()

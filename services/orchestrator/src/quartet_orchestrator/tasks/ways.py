@@ -13,9 +13,12 @@ Line = tuple[Point, ...]
 Heading = tuple[float, float]
 """Direction of driving, a unit vector in the map frame."""
 
-DRIVE_S_PER_M, DRIVE_S = 1.55, 2.8
-"""Time of driving per metre of the way, and of every drive, for its turns [s/m, s]: fitted to the 30 ways between the
-areas of the simulated home, each driven alone."""
+DRIVE_SLOWNESS, DRIVE_S = 0.775, 2.8
+"""Time of a way as a multiple of that at the robot's speed limit, and what each drive takes longer for its turns [s].
+
+Fitted to the 30 ways between the areas of the simulated home, each driven alone."""
+SPEED_M_S = 0.5
+"""Speed limit of the home's robot."""
 SPACING_M = 0.5
 """Distance of the points of a way that are compared with those of another one [m]."""
 APART_M = 1.0
@@ -35,8 +38,9 @@ ONTO_LINE_M = 1.5
 class Ways:
     """Ways between points that are known, such as the entries of areas; a straight line where none is."""
 
-    def __init__(self, known: Iterable[Line] = ()) -> None:
-        """`known` are ways as a robot's Nav2 plans them; each is the way back, too."""
+    def __init__(self, known: Iterable[Line] = (), speed_m_s: float = SPEED_M_S) -> None:
+        """`known` are ways as a robot's Nav2 plans them; each is the way back, too. `speed_m_s` is its speed limit."""
+        self._s_per_m = DRIVE_SLOWNESS / speed_m_s
         lines = [line for line in known if len(line) > 1]
         self._lines: Mapping[tuple[Point, Point], Line] = {
             (line[0], line[-1]): line for way in lines for line in (way[::-1], way)
@@ -58,7 +62,7 @@ class Ways:
             return 0.0
         if (start, end) not in self._times:
             way = length(self.line(start, end))
-            self._times[start, end] = DRIVE_S + DRIVE_S_PER_M * way if way else 0.0
+            self._times[start, end] = DRIVE_S + self._s_per_m * way if way else 0.0
         return self._times[start, end]
 
 

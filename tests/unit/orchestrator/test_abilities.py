@@ -1,0 +1,142 @@
+"""What unlike robots can do of a sentence, a call and a team's errand."""
+
+from pathlib import Path
+
+import pytest
+
+from quartet_contracts import ApproachArguments, NextAction, PickArguments, PlaceArguments
+from quartet_contracts.journal import RobotLeft, TeamErrands, TeamStep
+from quartet_orchestrator.tasks import make_briefs
+from quartet_orchestrator.tasks.abilities import refused, unable_to_follow, unable_to_move, unable_to_step
+from quartet_orchestrator.tasks.errands import ErrandSplit, TeamState
+from quartet_orchestrator.tasks.scene import HomeScene
+from quartet_site import RobotFiles, SiteFile, load_robots
+
+DEPLOY = Path(__file__).parents[3] / "deploy"
+
+
+def _with_a_high_shelf(site: SiteFile) -> SiteFile:
+    data = site.model_dump(exclude_unset=True)
+    look = {"colours": ["wood"], "shape": "surface", "size_m": [0.8, 0.4, 1.05]}
+    data["surfaces"].append({"name": "high shelf", "area": "kitchen", "appearance": look})
+    data["areas"].append(
+        {"name": "loft", "entry": {"x": 9, "y": 9}, "outline": [[8, 8], [9, 8], [9, 9]], "step_m": 0.2}
+    )
+    return SiteFile.model_validate(data)
+
+
+@pytest.fixture(scope="module")
+def briefs():
+    home = DEPLOY / "sites" / "home" / "site.yaml"
+    files = {
+        name: RobotFiles(robot_file=DEPLOY / "robots" / name / "robot.yaml", site_file=home)
+        for name in ("lifter", "rover")
+    }
+    known = load_robots(files, files, None, None)
+    site = _with_a_high_shelf(known["rover"].site)
+    return make_briefs({name: type(one)(one.robot, site, resume=one.resume) for name, one in known.items()})
+
+
+@pytest.mark.parametrize(
+    ("sentence", "number"),
+    [
+        ("bring the pink tissue box to the desk", "0.100"),
+        ("Put the red apple and the tennis ball into the toy basket", "0.074"),
+        ("lege den green bowl auf den desk", "0.110"),
+        ("take the yellow cereal box from the high shelf and leave it there", "1.05"),
+        ("drive to the loft", "0.20"),
+        ("bring the tennis ball to the loft", "0.20"),
+        ("bring the tennis ball to the desk", ""),
+        ("pick up the red coke can in the kitchen and place it on the wooden coffee table in the living room", ""),
+        ("go and look whether the pink tissue box is on the desk", ""),
+        ("drive to the kitchen", ""),
+        ("put the frobnicator on the wardrobe", ""),
+    ],
+)
+def test_what_a_sentence_names_tells_whether_a_robot_can_do_it(briefs, sentence, number):
+    told = unable_to_follow(briefs["rover"], sentence)
+    assert (number in told) if number else not told
+
+
+def approach(thing, action, area="kitchen"):
+    return ApproachArguments(target_area=area, object_name=thing, next_action=action)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "held", "told"),
+    [
+        (approach("pink tissue box", NextAction.PICK), "", "0.100 m wide"),
+        (approach("pink tissue box", NextAction.LOOK), "", ""),
+        (approach("yellow cereal box", NextAction.PICK), "", "picked up from it needs the finger tips at"),
+        (approach("yellow cereal box", NextAction.PICK, "living room"), "", ""),
+        (approach("high shelf", NextAction.SURFACE_PLACE), "yellow cereal box", "put on it needs"),
+        (approach("kitchen counter", NextAction.SURFACE_PLACE), "yellow cereal box", ""),
+        (approach("loft", NextAction.LOOK, "loft"), "", "a step of 0.20 m"),
+        (PickArguments(object_name="the tissues"), "", "0.100 m wide"),
+        (PickArguments(object_name="pink tissue box"), "", "0.100 m wide"),
+        (PlaceArguments(target_location="floor", object_name="tennis ball"), "", ""),
+        (PlaceArguments(target_location="high shelf", object_name="yellow cereal box"), "", "1.05 m"),
+    ],
+)
+def test_a_call_is_refused_before_anything_moves(briefs, arguments, held, told):
+    sentence = "take the yellow cereal box from the high shelf"
+    found = unable_to_step(briefs["rover"], arguments, sentence, held)
+    assert (told in found) if told else not found
+
+
+def test_the_refusal_says_who_can(briefs):
+    def unable(brief):
+        return unable_to_step(brief, PickArguments(object_name="pink tissue box"))
+
+    assert refused(briefs, "rover", unable).endswith("rover grasps up to 0.072 m; lifter can do it")
+    assert not refused(briefs, "lifter", unable)
+    assert refused({"rover": briefs["rover"]}, "rover", unable).endswith("no other robot can")
+
+
+def _team(briefs, errands):
+    def unable(robot, errand):
+        return unable_to_move(briefs[robot], errand.thing, errand.area, errand.target)
+
+    state = TeamState(ErrandSplit("tidy up", briefs["rover"]), list(briefs), unable)
+    state.apply(TeamErrands(errands=errands))
+    return state
+
+
+def test_a_team_gives_each_robot_only_what_it_can_do(briefs):
+    both = {"tennis ball": "kitchen -> desk", "pink tissue box": "kitchen -> dresser"}
+    state = _team(briefs, both)
+    ball, box = (state.errands[name].action for name in both)
+    scene = HomeScene(state, ["lifter", "rover"], briefs["rover"])
+    assert list(scene.actions("rover")) == [ball]
+    assert sorted(scene.actions("lifter")) == sorted([ball, box])
+    ((_, wrong),) = scene.check({"rover": box, "lifter": ball})
+    assert wrong == (
+        "rover is not able to move the pink tissue box: the pink tissue box is 0.100 m wide, and rover grasps up to "
+        "0.072 m."
+    )
+    assert not scene.check({"rover": ball, "lifter": box})
+    assert "You are not able to move the pink tissue box" in scene.describe_robot("rover")
+    assert "not able" not in scene.describe_robot("lifter")
+
+
+def test_the_estimate_leaves_to_the_able_robot_what_only_that_one_can_do(briefs):
+    wide = ["pink tissue box", "green bowl", "blue book"]
+    places = ["desk", "dresser", "tv stand", "nightstand"]
+    things = [*wide, "tennis ball"]
+    state = _team(briefs, {name: f"kitchen -> {place}" for name, place in zip(things, places, strict=True)})
+    state.apply(TeamStep(step=1, plan={"lifter": state.errands["green bowl"].action}, tasks={"lifter": "t1"}, stops={}))
+    scene = HomeScene(state, ["rover"], briefs["rover"])
+    queues = scene._best.queues
+    assert "tennis ball" in queues["rover"]
+    assert not {*queues["rover"]} & {*wide}
+    assert {*queues["lifter"]} >= {"pink tissue box", "blue book"}
+
+
+def test_what_no_robot_can_do_is_given_up_with_the_numbers(briefs):
+    state = _team(briefs, {"tennis ball": "kitchen -> high shelf", "pink tissue box": "kitchen -> desk"})
+    assert [errand.thing for errand in state.open] == ["tennis ball", "pink tissue box"]
+    state.apply(RobotLeft(robot="lifter", error_code="ROBOT_STOPPED", reason="stopped"))
+    assert [errand.thing for errand in state.open] == ["tennis ball"]
+    assert state.code("pink tissue box") == "ROBOT_UNABLE"
+    assert "0.072 m" in state.nobody(state.errands["pink tissue box"])
+    assert "Given up: pink tissue box (ROBOT_UNABLE)" in state.describe()

@@ -1,0 +1,110 @@
+"""What robots can hold, reach, see and enter, by their robot files and resumes."""
+
+from pathlib import Path
+
+import pytest
+
+from quartet_site import (
+    Abilities,
+    Area,
+    CatalogueObject,
+    Container,
+    Resume,
+    RobotSetup,
+    SiteFileError,
+    Surface,
+    load_robots,
+)
+
+DEPLOY = Path(__file__).parents[3] / "deploy"
+SITE = DEPLOY / "sites" / "home" / "site.yaml"
+
+
+def setup(name: str) -> RobotSetup:
+    return load_robots([name], {}, DEPLOY / "robots" / name / "robot.yaml", SITE)[name]
+
+
+ROVER, LIFTER = setup("rover").abilities, setup("lifter").abilities
+
+
+def thing(*size: float, shape: str = "box") -> CatalogueObject:
+    look = {"colours": ["red"], "shape": shape, "size_m": size or None}
+    return CatalogueObject.model_validate({"name": "parcel", "appearance": look})
+
+
+def surface(top: float, **more: object) -> Surface:
+    look = {"colours": ["wood"], "shape": "surface", "size_m": [1.0, 0.4, top]}
+    return Surface.model_validate({"name": "shelf", "area": "kitchen", "appearance": look, **more})
+
+
+def bin_of(rim: float) -> Container:
+    look = {"colours": ["grey"], "shape": "container", "size_m": [0.3, 0.3, rim]}
+    return Container.model_validate({"name": "bin", "area": "kitchen", "appearance": look})
+
+
+def test_fingers_go_around_the_narrower_side():
+    assert not ROVER.no_hold(thing(0.2, 0.07, 0.1))
+    assert ROVER.no_hold(thing(0.2, 0.08, 0.1)) == "the parcel is 0.080 m wide, and rover grasps up to 0.072 m"
+    assert not LIFTER.no_hold(thing(0.2, 0.08, 0.1))
+    assert not ROVER.no_hold(thing()), "nobody knows how wide it is"
+    assert not ROVER.no_hold(thing(0.2, 0.2, 0.1, shape="irregular")), "the box around it says little"
+
+
+def test_every_place_of_the_home_is_reached_by_both_and_they_differ_in_what_they_hold():
+    site = setup("rover").site
+    for robot in (ROVER, LIFTER):
+        for place in (*site.surfaces, *site.containers):
+            assert not robot.no_pick(place), place.name
+            assert not robot.no_put(place, site.object("green bottle")), place.name
+    assert len([one for one in site.objects if ROVER.no_hold(one)]) == 9
+    assert not [one for one in site.objects if LIFTER.no_hold(one)]
+
+
+def test_a_high_shelf_is_for_the_one_that_gets_its_fingers_up_there():
+    can, shelf = thing(0.066, 0.066, 0.122), surface(1.05)
+    told = (
+        "the top of the shelf is at 1.05 m: what is picked up from it needs the finger tips at 1.19 m, and rover gets "
+    )
+    assert ROVER.no_pick(shelf, can) == f"{told}them to 1.15 m"
+    assert not LIFTER.no_pick(shelf, can)
+    assert not ROVER.no_pick(surface(0.9), can)
+    assert "put on it needs" in ROVER.no_put(shelf, can)
+    assert ROVER.no_handle(shelf, can)
+    assert not ROVER.no_handle(surface(1.05), thing(0.05, 0.05, 0.03))
+
+
+def test_a_high_rim_needs_room_above_it():
+    assert not ROVER.no_put(bin_of(0.4), thing(0.05, 0.05, 0.1))
+    assert "what is put into it needs" in ROVER.no_put(bin_of(1.0), thing(0.05, 0.05, 0.1))
+    assert not ROVER.no_pick(bin_of(1.0)), "how deep things lie in it is not known"
+
+
+def test_a_top_above_the_cameras_is_not_seen():
+    data = LIFTER.resume.model_dump()
+    data["perception"]["cameras_info"] = {"front": {"height": 0.9, "hfov": 70, "type": "fixed"}}
+    low = Abilities(LIFTER.robot, Resume.model_validate(data))
+    assert low.no_pick(surface(1.0)) == "the top of the shelf is at 1.00 m, and lifter sees from 0.90 m"
+    assert not low.no_pick(surface(0.8))
+
+
+def test_a_step_keeps_out_who_does_not_climb_it():
+    area = {"name": "loft", "entry": {"x": 0, "y": 0}, "outline": [[0, 0], [1, 0], [1, 1]]}
+    assert not ROVER.no_entry(Area.model_validate(area))
+    told = ROVER.no_entry(Area.model_validate({**area, "step_m": 0.12}))
+    assert told == "the way into the loft has a step of 0.12 m, and rover climbs 0.00 m"
+
+
+def test_without_a_resume_only_the_hand_is_known(tmp_path):
+    (tmp_path / "robot.yaml").write_bytes((DEPLOY / "robots" / "rover" / "robot.yaml").read_bytes())
+    known = load_robots(["rover"], {}, tmp_path / "robot.yaml", SITE)["rover"]
+    assert known.resume is None
+    assert known.abilities.no_hold(thing(0.2, 0.08, 0.1))
+    assert not known.abilities.no_pick(surface(2.0))
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"robot_id": "rover"}', "[1]"])
+def test_a_resume_that_cannot_be_read_says_how_to_write_it(tmp_path, text):
+    (tmp_path / "robot.yaml").write_bytes((DEPLOY / "robots" / "rover" / "robot.yaml").read_bytes())
+    (tmp_path / "resume.json").write_text(text)
+    with pytest.raises(SiteFileError, match=r"resume\.json is not the resume of a robot.*quartet resume"):
+        load_robots(["rover"], {}, tmp_path / "robot.yaml", SITE)
