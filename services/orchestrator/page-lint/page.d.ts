@@ -45,11 +45,21 @@ interface PoseRow {
   why: string;
 }
 
+/** A surface or container; `no_pick`, `no_put`: why the robot cannot pick up or put down there, "" if it can. */
+interface Place {
+  name: string;
+  area: string;
+  kind: "surface" | "container";
+  approach: Pose | null;
+  no_pick: string;
+  no_put: string;
+}
+
 /** GET /robots/NAME/site. */
 interface Site {
   name: string;
   areas: { name: string; outline: [number, number][] }[];
-  places: { name: string; area: string; approach: Pose | null }[];
+  places: Place[];
   objects: string[];
 }
 

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, Request, Route, expect
 
 import quartet_orchestrator
 from quartet_orchestrator.api.views import outline
-from quartet_site import load_site
+from quartet_site import RobotSetup, SiteFile, load_resume, load_robot, load_site
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -28,12 +28,19 @@ CORS = {"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Headers": "*"}
 PATIENCE_MS = 120_000
 AREA = {"name": "kitchen", "outline": [[0, 0], [4, 0], [4, 4], [0, 4]]}
 SITE = {"name": "home", "description": "", "areas": [AREA], "places": [], "objects": []}
-HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home" / "site.yaml"
+DEPLOY = Path(__file__).parents[3] / "deploy"
+HOME = DEPLOY / "sites" / "home" / "site.yaml"
 
 
 def task(state: str = "SUCCEEDED", task_id: str = "t-1", robot: str = "anna") -> dict[str, Any]:
     said = {"task_id": task_id, "sentence": f"sentence of {task_id}", "robot": robot, "created_at": 1.0}
     return {"task": said, "state": state, "updated_at": 2.0, "report": None, "question": None}
+
+
+def setup_of(robot: str, site: SiteFile) -> RobotSetup:
+    """A robot of a folder of deploy/robots at a site."""
+    folder = DEPLOY / "robots" / robot
+    return RobotSetup(load_robot(folder / "robot.yaml"), site, resume=load_resume(folder / "resume.json"))
 
 
 def seen(name: str, x: float, y: float, age_s: float = 0.0) -> dict[str, Any]:
@@ -470,7 +477,7 @@ def test_no_part_of_the_page_lies_on_another(page: Page, deployment: Deployment,
 
 def test_names_on_the_map_lie_on_nothing(page: Page, deployment: Deployment, shots: Path) -> None:
     site = load_site(HOME)
-    deployment.site = outline(site)
+    deployment.site = outline(setup_of("rover", site))
     # Beside one another at a table, as two that meet in a door are.
     deployment.poses = [seen("anna", 6.5, 2.0), seen("ben", 6.9, 2.1)]
     page.goto(PAGE)
@@ -495,6 +502,54 @@ def test_names_on_the_map_lie_on_nothing(page: Page, deployment: Deployment, sho
     assert not [(name, robot) for name in (ben, anna) for robot in robots if overlap(name, robot)]
 
 
+def test_places_that_the_watched_robot_cannot_use_are_marked_and_listed(
+    page: Page, deployment: Deployment, shots: Path
+) -> None:
+    def raised(height: float) -> SiteFile:
+        """The home with a kitchen counter of this height and a step before the kids' room."""
+        content = load_site(HOME).model_dump()
+        counter = next(one for one in content["surfaces"] if one["name"] == "kitchen counter")
+        counter["appearance"]["size_m"] = (*counter["appearance"]["size_m"][:2], height)
+        content["areas"][-1]["step_m"] = 0.25
+        return SiteFile.model_validate(content)
+
+    rover, lifter = (outline(setup_of(name, raised(1.25))) for name in ("rover", "lifter"))
+    behind = [one["name"] for one in rover["places"] if one["area"] == rover["areas"][-1]["name"]]
+    markup = "<img src=x onerror=\"document.title='taken'\">"
+    counter = next(one for one in rover["places"] if one["name"] == "kitchen counter")
+    assert counter["no_pick"], "it is too high for the rover"
+    counter["no_pick"] += markup
+    deployment.site = rover
+    deployment.answers["GET /robots/ben/site"] = lambda route: route.fulfill(json=lifter)
+    deployment.poses = [seen("anna", 6.5, 2.0), seen("ben", 6.9, 3.1)]
+    page.goto(PAGE)
+    limits, marked = page.locator("#limits"), page.locator("#map .place.limited")
+    told = {one["name"]: (one["no_pick"], one["no_put"]) for one in rover["places"] if one["no_pick"] or one["no_put"]}
+    assert set(told) == {"kitchen counter", *behind}
+    expect(limits.locator("li b")).to_have_text(list(told))
+    expect(marked).to_have_count(len([one for one in rover["places"] if one["name"] in told and one["approach"]]))
+    expect(marked.locator("title").first).to_contain_text(told["kitchen counter"][0])
+    # By keyboard.
+    expect(limits.locator("p").first).to_be_hidden()
+    limits.locator("summary").press("Enter")
+    expect(limits.locator("p").first).to_have_text(f"no picking up: {told['kitchen counter'][0]}")
+    assert page.locator("#limits img").count() == 0
+    for theme in ("light", "dark"):
+        page.evaluate("theme => (document.documentElement.dataset.theme = theme)", theme)
+        page.screenshot(path=shots / f"limits-{theme}.png")
+        found = Axe().run(page).response["violations"]
+        assert [one["id"] for one in found if one["impact"] in {"serious", "critical"}] == [], theme
+    names, marks = boxes(page, "#map .place-name"), boxes(page, "#map .place circle")
+    assert not [(name, mark) for name in names for mark in marks if overlap(name, mark)]
+    page.locator("#watched").select_option("ben")
+    expect(limits.locator("li b")).to_have_text([one["name"] for one in lifter["places"] if one["no_put"]])
+    assert len([one for one in lifter["places"] if one["no_put"]]) < len(told)
+    page.screenshot(path=shots / "limits-lifter.png")
+    deployment.answers["GET /robots/anna/site"] = lambda route: route.fulfill(json=SITE)
+    page.locator("#watched").select_option("anna")
+    expect(limits).to_be_hidden()
+
+
 def test_what_the_robot_has_is_on_the_map_and_what_it_has_not_is_not(
     page: Page, deployment: Deployment, shots: Path
 ) -> None:
@@ -503,7 +558,7 @@ def test_what_the_robot_has_is_on_the_map_and_what_it_has_not_is_not(
     done = event(2, told, kind="skill_result", request_id="r-1", skill="pick", success=True)
     end = event(3, told, kind="state", state="SUCCEEDED", reason="")
     deployment.tasks, deployment.events = [task()], [[asks, done, end], []]
-    deployment.site = outline(load_site(HOME))
+    deployment.site = outline(setup_of("rover", load_site(HOME)))
     around = {
         "battery": 0.17,
         "laser": [[1.0 + 0.1 * step, 4.0] for step in range(30)],

@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 import time
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -14,11 +15,13 @@ from fastmcp.tools.base import ToolResult
 from mcp_types import ImageContent
 
 from quartet_contracts.story import Narrator
-from quartet_site import RobotFiles
+from quartet_orchestrator.api.views import outline
+from quartet_site import RobotFiles, RobotSetup, SiteFile, load_resume, load_robot, load_site
 from support.http_server import serve_app
 
 TOKEN = "the-token-of-somebody-with-a-page"
 SAME = {"Sec-Fetch-Site": "same-origin"}
+HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
 BODY = {"sentence": "put the red coke can on the sofa table"}
 
 
@@ -395,7 +398,28 @@ async def test_the_site_is_outlined_for_a_map(client):
     site = (await client.http.get("/robots/summit/site")).json()
     assert {area["name"] for area in site["areas"]} >= {"kitchen", "living room"}
     assert all(len(area["outline"]) >= 3 for area in site["areas"])
-    assert {"name", "area", "kind", "approach"} == set(site["places"][0])
+    assert {"name", "area", "kind", "approach", "no_pick", "no_put"} == set(site["places"][0])
+
+
+def test_the_outline_says_why_a_robot_cannot_use_a_place():
+    site = load_site(HOME / "site.yaml").model_dump()
+    site["areas"][0]["step_m"] = 0.1
+    site["surfaces"][-1]["appearance"]["size_m"] = (1.0, 0.4, 1.9)
+    rover = HOME.parents[1] / "robots" / "rover"
+    setup = RobotSetup(
+        load_robot(rover / "robot.yaml"), SiteFile.model_validate(site), resume=load_resume(rover / "resume.json")
+    )
+    places = {one["name"]: (one["no_pick"], one["no_put"]) for one in outline(setup)["places"]}
+    behind = [one["name"] for one in (*site["surfaces"], *site["containers"]) if one["area"] == "living room"]
+    for name in behind:
+        assert places[name] == (("the way into the living room has a step of 0.10 m, and rover climbs 0.00 m",) * 2)
+    picked, put = places[site["surfaces"][-1]["name"]]
+    assert "what is picked up from it needs the finger tips at 1.92 m" in picked
+    assert "what is put on it needs the finger tips at" in put
+    assert places["kitchen counter"] == places["kitchen bin"] == ("", "")
+    # Without a resume nothing is known that speaks against it.
+    unknown = outline(RobotSetup(setup.robot, setup.site))["places"]
+    assert {(one["no_pick"], one["no_put"]) for one in unknown} == {("", "")}
 
 
 async def test_the_page_lets_a_browser_load_and_reach_nothing_foreign(browser):

@@ -1,5 +1,6 @@
 """Another robot in a simulated world: which files the processes get."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ def test_a_robot_works_in_a_world_with_its_own_file_and_the_world_s_site(tmp_pat
     made = stack(tmp_path, kinds=("rover",))
     assert made.robot == "rover"
     folder = made.site_dir
-    assert (folder / "robot.yaml").read_text() == (ROVER / "robot.yaml").read_text()
+    for name in ("robot.yaml", "resume.json"):
+        assert (folder / name).read_text() == (ROVER / name).read_text()
     for name in ("site.yaml", "policy.yaml"):
         assert (folder / name).read_text() == (HOME / name).read_text()
     argv = arguments_of_the_simulation(made)
@@ -45,6 +47,11 @@ def test_a_folder_of_one_s_own_may_bring_its_policy_and_takes_nothing_of_an_earl
     assert made.robots == ["rover1", "rover2"]
     assert (made.site_dir / "policy.yaml").read_text() == "payload_kg: 1.0\n"
     assert "--robot-file" in arguments_of_the_simulation(made)
+    made.secrets = SecretsFolder(made.options.state_dir / "secrets")
+    started = {spec.name: spec.env for spec in specs(made.options, made._at, made.secrets)}
+    # Their files, with names of their own, are elsewhere.
+    robots = json.loads(started["orchestrator"]["QUARTET_ROBOTS"])
+    assert {one["resume_file"] for one in robots.values()} == {str(made.site_dir / "resume.json")}
     again = stack(tmp_path, kinds=("rover",), world="studio")
     studio = ROOT / "deploy" / "sites" / "studio"
     assert (again.site_dir / "policy.yaml").read_text() == (studio / "policy.yaml").read_text()

@@ -19,7 +19,7 @@ from quartet_simulation.bodies.workspace import sample
 from quartet_simulation.described.structure import pose_of
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.mobile.file import load_build
-from quartet_site import Resume, rendered, summarised
+from quartet_site import Resume, load_resume, rendered, summarised
 from quartet_site.resume import Sphere
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -242,6 +242,24 @@ def test_every_format_has_the_figures(resume):
     assert f"- radius: {whole.body.sphere.radius}" in listed
     assert f"- height: {list(whole.reach.bands[5].height)}, from_above:" in " ".join(listed)
     assert all(whole.body.tree in one for one in (text, rendered(whole, "markdown"), root.findtext("body/tree")))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("folder", "package"),
+    [
+        ("sites/home", "quartet_simulation"),
+        ("robots/lifter", "quartet_simulation"),
+        ("robots/rover", "quartet_simulation"),
+        ("robots/fetch", "gymnasium_robotics"),
+        ("robots/tiago", "robosuite"),
+    ],
+)
+def test_shipped_resumes_are_those_that_are_computed(folder, package):
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"the model is not installed: scripts/robot-models {Path(folder).name}")
+    shipped = load_resume(ROOT / "deploy" / folder / "resume.json")
+    assert shipped == summarised(resume_of(find_body(str(ROOT / "deploy" / folder), ROBOTS)))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Worlds by file: what a file leaves out is worked out, and every fault of a bad one is named at once."""
 
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ from quartet_simulation.simulation import Simulation
 from quartet_simulation.world_tool.__main__ import main
 from quartet_simulation.world_tool.generate import generate
 from quartet_simulation.world_tool.proof import unsolvable
+from quartet_simulation.world_tool.reach import abilities_of
 from quartet_simulation.worlds import FILES, find_world, load_world
 from quartet_site import load_site
 
 FLAT = (FILES / "flat.yaml").read_text()
+ROBOTS = Path(__file__).resolve().parents[3] / "deploy" / "robots"
 
 
 def written(folder, text=FLAT):
@@ -169,6 +172,53 @@ def test_a_world_is_proved_with_the_robot_that_is_to_work_in_it(tmp_path, capsys
     wide.write_text(text.replace("model: panda", "model: paw"))
     assert main(["check", str(folder), "--robot-file", str(wide)]) == 1
     assert "there is no model 'paw'" in capsys.readouterr().err
+
+
+def test_each_robot_is_checked_at_each_place(tmp_path, capsys):
+    """The flat with a counter onto which the lifter's arm reaches and the rover's does not."""
+    furniture = yaml.safe_load(FLAT)["furniture"]
+    furniture[0]["height"] = 1.25
+    folder = changed(tmp_path / "flat", furniture=furniture)
+    assert main(["site", str(folder)]) == 0
+    site = folder / "site.yaml"
+    site.write_text(site.read_text().replace("- name: living room", "- name: living room\n  step_m: 0.05"))
+    robots = [abilities_of(ROBOTS / name / "robot.yaml")[0] for name in ("lifter", "rover")]
+    files = [f"--robot-file={ROBOTS / name / 'robot.yaml'}" for name in ("lifter", "rover")]
+    capsys.readouterr()
+    assert main(["check", str(folder), *files]) == 1
+    said = [line.strip() for line in capsys.readouterr().err.splitlines()]
+    assert said[0].startswith("no robot can use the 'round table': the way into the living room has a step of 0.05 m")
+    assert said[1].endswith(": 1 faults"), "the counter is used by the lifter"
+    at_counter = said[said.index("kitchen counter") + 1 : said.index("round table")]
+    counter, (can, *_) = load_site(site).surfaces[0], load_site(site).objects
+    lifter, rover = robots
+    assert not lifter.no_put(counter)
+    assert f"lifter puts down all but {can.name}: {lifter.no_put(counter, can)}" in at_counter
+    assert at_counter[2:] == [
+        f"rover picks up nothing: {rover.no_pick(counter)}",
+        f"rover puts down nothing: {rover.no_put(counter)}",
+    ]
+    at_bin = said[said.index("kitchen bin") + 1 : said.index("Things that a robot cannot hold:")]
+    assert at_bin == ["lifter puts down everything", "rover puts down everything"]
+    assert said[-1] == "the yellow cup is 0.078 m wide, and rover grasps up to 0.072 m"
+
+
+@pytest.mark.long
+def test_a_resume_that_is_missing_or_of_another_robot_is_computed(tmp_path):
+    home = ROBOTS.parent / "sites" / "home"
+    file = Path(shutil.copy(home / "robot.yaml", tmp_path))
+    computed, said = abilities_of(file)
+    assert said == (
+        f"summit has no resume.json; write it with: quartet resume {tmp_path} --format json > {tmp_path}/resume.json"
+    )
+    shutil.copy(home / "resume.json", tmp_path)
+    shipped, said = abilities_of(file)
+    assert said == ""
+    assert shipped.resume.reach == computed.resume.reach
+    shutil.copy(ROBOTS / "rover" / "resume.json", tmp_path)
+    other, said = abilities_of(file)
+    assert said.startswith(f"{tmp_path / 'resume.json'} is of 'rover', not of 'summit'; write it with: quartet resume")
+    assert other.resume == computed.resume
 
 
 def test_a_thing_like_another_has_its_shape_under_its_own_name():

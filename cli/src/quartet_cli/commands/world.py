@@ -36,18 +36,24 @@ def new(
 def check(
     folder: Folder,
     robot: Annotated[
-        str | None, typer.Option("--robot", help="Robot that is to work in it: a name in deploy/robots, or a folder.")
+        list[str] | None,
+        typer.Option(
+            "--robot",
+            help="Robot that is to work in it: a name in deploy/robots, or a folder. May be repeated; default: the "
+            "robot of the world's folder.",
+        ),
     ] = None,
 ) -> None:
     """Find every fault of a world.
 
-    It looks at the file, at what stands where, and at what a robot reaches in it.
+    It looks at the file, at what stands where, and at what a robot reaches in it. For each place it prints whether
+    each robot can pick up and put down there, and which things a robot cannot hold.
     """
     try:
-        file = () if robot is None else ("--robot-file", str(robot_folder(robot) / "robot.yaml"))
+        files = [f"--robot-file={robot_folder(one) / 'robot.yaml'}" for one in robot or ()]
     except OptionError as error:
         raise UsageError(str(error)) from error
-    _run("check", str(folder), *file)
+    _run("check", str(folder), *files)
 
 
 @app.command("site")

@@ -223,6 +223,7 @@ def _files(at: Addresses, folder: Path, *, bridges: bool = False) -> dict[str, s
         robot.name: {
             "robot_file": str(robot.robot_file),
             "site_file": str(site_of(robot, folder)),
+            **({"resume_file": str(resume)} if (resume := robot.source.with_name("resume.json")).is_file() else {}),
             **({"bridge_url": robot.bridge} if bridges else {}),
         }
         for robot in at.robots

@@ -18,7 +18,7 @@ TEMPLATE = "template"
 """Folder of deploy/sites to copy for a robot of one's own; it is no simulated world."""
 WORLD_FILE, SITE_FILE = "world.yaml", "site.yaml"
 GENERATED = re.compile(r"generated:(\d{1,9})")
-ROBOT_FILE, POLICY_FILE = "robot.yaml", "policy.yaml"
+ROBOT_FILE, POLICY_FILE, RESUME_FILE = "robot.yaml", "policy.yaml", "resume.json"
 ROBOT_FILES = (ROBOT_FILE, POLICY_FILE)
 TABLETOP = "tabletop"
 """The world with arms at a table; what lies there is a task, its scenario."""
@@ -101,7 +101,7 @@ def with_robot(options: StackOptions) -> StackOptions:
     folder = options.state_dir.with_name(f"{options.state_dir.name}-site")
     folder.mkdir(parents=True, exist_ok=True)
     policy = chosen if (chosen / POLICY_FILE).is_file() else world
-    for source in (world / SITE_FILE, chosen / ROBOT_FILE, policy / POLICY_FILE):
+    for source in (world / SITE_FILE, chosen / ROBOT_FILE, chosen / RESUME_FILE, policy / POLICY_FILE):
         if source.is_file():
             shutil.copy(source, folder / source.name)
         else:
@@ -163,9 +163,10 @@ def _with_table(options: StackOptions) -> StackOptions:
 
 
 def new_world(folder: Path, like: str) -> None:
-    """Write world.yaml, site.yaml, robot.yaml and policy.yaml into a folder. Raises OptionError."""
+    """Write world.yaml, site.yaml, robot.yaml with its resume, and policy.yaml into a folder. Raises OptionError."""
     run_worlds("new", str(folder), "--like", like)
-    for name in ROBOT_FILES:
+    own = (folder / ROBOT_FILE).exists()
+    for name in ROBOT_FILES if own else (*ROBOT_FILES, RESUME_FILE):
         if not (folder / name).exists():
             shutil.copy(project_root() / "deploy" / "sites" / "home" / name, folder / name)
 

@@ -5,7 +5,7 @@ from quartet_site._corrected import write_correction
 from quartet_site._load import Fault, load_file, load_policy, load_robot, load_site
 from quartet_site._outline import distance_to_edge, inside
 from quartet_site._robot import Base, CalibrationError, Camera, Correction, Gripper, RobotFile
-from quartet_site._robots import RobotFiles, RobotSetup, load_robots
+from quartet_site._robots import RobotFiles, RobotSetup, load_resume, load_robots
 from quartet_site._ros_writes import RosWrites, WritableAction, WritableService, WritableTopic
 from quartet_site._simulated import Simulated, SimulatedBase, SimulatedCamera, SimulatedGripper, SimulatedTool
 from quartet_site.abilities import Abilities
@@ -71,6 +71,7 @@ __all__ = [
     "load_body",
     "load_file",
     "load_policy",
+    "load_resume",
     "load_robot",
     "load_robots",
     "load_site",

@@ -49,7 +49,7 @@ def create_app(
     app.include_router(skill_routes(service))
     app.include_router(page.page_routes(settings))
     app.include_router(page.session_routes(sessions))
-    app.include_router(view_routes(monitor, {name: known.site for name, known in settings.known_robots().items()}))
+    app.include_router(view_routes(monitor, settings.known_robots()))
     app.include_router(surroundings_routes(monitor, settings.servers))
 
     app.router.routes.append(Route("/mcp", endpoint=mcp))

@@ -10,7 +10,7 @@ from quartet_agent_runtime import ToolOutcome
 from quartet_orchestrator.api.responses import image_response
 from quartet_orchestrator.errors import RequestError
 from quartet_orchestrator.observation import CAMERAS, Reading, RobotMonitor
-from quartet_site import Container, SiteFile, Surface
+from quartet_site import Container, RobotSetup, Surface
 
 
 def known_robot(robot: str, robots: Collection[str]) -> str:
@@ -22,17 +22,20 @@ def known_robot(robot: str, robots: Collection[str]) -> str:
     return robot
 
 
-def view_routes(monitor: RobotMonitor, sites: Mapping[str, SiteFile]) -> APIRouter:
-    """Return the routes; `sites` by robot."""
+def view_routes(monitor: RobotMonitor, robots: Mapping[str, RobotSetup]) -> APIRouter:
+    """Return the routes; `robots` by name."""
     router = APIRouter(prefix="/robots", tags=["robots"])
 
     def known(robot: str) -> str:
-        return known_robot(robot, sites)
+        return known_robot(robot, robots)
 
     @router.get("/{robot}/site")
     async def site(robot: str) -> Response:
-        """Return outlines of the areas, and standing poses before surfaces and containers; map frame [m, rad]."""
-        return JSONResponse(outline(sites[known(robot)]))
+        """Return outlines of the areas, and standing poses before surfaces and containers; map frame [m, rad].
+
+        `no_pick` and `no_put` of a place say why the robot cannot pick up or put down there, "" if it can.
+        """
+        return JSONResponse(outline(robots[known(robot)]))
 
     @router.get("/{robot}/pose")
     async def pose(robot: str) -> Response:
@@ -45,8 +48,8 @@ def view_routes(monitor: RobotMonitor, sites: Mapping[str, SiteFile]) -> APIRout
     @router.get("/{robot}/poses")
     async def poses(robot: str) -> Response:
         """Return the robots of this site: name, pose (null when not known: `why` has the reason), area, age_s."""
-        here = sites[known(robot)]
-        found = await monitor.poses(robot, (name for name, site in sorted(sites.items()) if site is here))
+        here = robots[known(robot)].site
+        found = await monitor.poses(robot, (name for name, one in sorted(robots.items()) if one.site is here))
         return JSONResponse({"robots": [_row(name, seen) for name, seen in found.items()]})
 
     @router.get("/{robot}/cameras/{camera}", response_class=Response)
@@ -86,12 +89,16 @@ def reason_of(outcome: ToolOutcome) -> str:
     return f"{outcome.error_code}: {outcome.message or 'the server gave no reason'}"
 
 
-def outline(site: SiteFile) -> dict[str, Any]:
+def outline(setup: RobotSetup) -> dict[str, Any]:
     """Return the answer of GET /robots/NAME/site."""
+    site, able = setup.site, setup.abilities
+    no_entry = {area.name: able.no_entry(area) for area in site.areas}
 
     def place(one: Surface | Container, kind: str) -> dict[str, object]:
         stand = one.approach.model_dump() if one.approach is not None else None
-        return {"name": one.name, "area": one.area, "kind": kind, "approach": stand}
+        barred = no_entry[one.area]
+        cannot = {"no_pick": barred or able.no_pick(one), "no_put": barred or able.no_put(one)}
+        return {"name": one.name, "area": one.area, "kind": kind, "approach": stand, **cannot}
 
     return {
         "name": site.name,

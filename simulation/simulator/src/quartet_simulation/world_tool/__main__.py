@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from quartet_simulation.errors import SimulationError, UnknownNameError, WorldFi
 from quartet_simulation.worlds import FILES, WORLD_FILE, WORLDS, World, find_world
 from quartet_simulation.worlds.load import load_world
 from quartet_simulation.worlds.site_file import site_text
-from quartet_site import SiteFile, SiteFileError, load_robot, load_site
+from quartet_site import Abilities, SiteFile, SiteFileError, load_robot, load_site
 
 if TYPE_CHECKING:
     from quartet_simulation.mobile.build import RobotBuild
@@ -38,7 +39,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     check = commands.add_parser("check", help="find every fault of a world")
     check.add_argument("folder", type=Path)
     check.add_argument(
-        "--robot-file", type=Path, help="robot.yaml of the robot; default: that of the folder, or the home's"
+        "--robot-file",
+        type=Path,
+        action="append",
+        help="robot.yaml of a robot, may be repeated; default: that of the folder, or the home's robot",
     )
     site = commands.add_parser("site", help="write site.yaml anew from world.yaml")
     site.add_argument("folder", type=Path)
@@ -72,7 +76,7 @@ def _run(given: argparse.Namespace) -> int:
     if given.command == "new":
         return _new(given.folder, given.like)
     if given.command == "check":
-        return _check(given.folder, given.robot_file)
+        return _check(given.folder, given.robot_file or [])
     if given.command == "site":
         (given.folder / SITE_FILE).write_text(site_text(load_world(given.folder)), encoding="utf-8")
         print(f"wrote {given.folder / SITE_FILE}")
@@ -132,13 +136,14 @@ def _find(world: str) -> World:
     return find_world(world)
 
 
-def _check(folder: Path, robot_file: Path | None) -> int:
-    # What follows builds the world with a robot in it, which takes a second or two.
+def _check(folder: Path, robot_files: Sequence[Path]) -> int:
+    # What follows builds the world with each robot in it, which takes a second or two.
     from quartet_simulation.world_tool.proof import unsolvable
+    from quartet_simulation.world_tool.reach import reach_report, unused_places
 
-    build, faults = _robot_of(folder, robot_file)
-    site, faults_of_site = _site_of(folder)
-    faults += faults_of_site
+    site, faults = _site_of(folder)
+    robots = _robots_of(folder, robot_files)
+    faults += robots.faults
     world = None
     try:
         world = load_world(folder)
@@ -146,13 +151,19 @@ def _check(folder: Path, robot_file: Path | None) -> int:
         faults.insert(0, str(error))
     if world is not None and site is not None:
         faults += _differences(site, world, folder)
-    if world is not None and build is not None:
-        faults += unsolvable(str(folder), build=build)
+    if world is not None:
+        for name, build in robots.builds:
+            whose = f"{name}: " * (len(robots.builds) > 1)
+            faults += [whose + fault for fault in unsolvable(str(folder), build=build)]
+    report = robots.notes
+    if site is not None and robots.abilities:
+        faults += unused_places(site, robots.abilities)
+        report += reach_report(site, robots.abilities)
     for fault in faults:
         print(f"  {fault}", file=sys.stderr)
     if world is None or faults:
-        print(f"{folder}: {len(faults)} faults", file=sys.stderr)
-        if world is None or build is None:
+        print("\n".join([f"{folder}: {len(faults)} faults", *report]), file=sys.stderr)
+        if world is None or not robots.builds:
             left_out = WORLD_FILE if world is None else ROBOT_FILE
             print(f"What a robot reaches in it is proved once {left_out} has none", file=sys.stderr)
         return FAULTS
@@ -160,26 +171,45 @@ def _check(folder: Path, robot_file: Path | None) -> int:
         f"{folder}: {len(world.areas)} rooms, {len(world.surfaces)} surfaces, {len(world.containers)} containers, "
         f"{len(world.homes)} things; every place is reached, every thing can be fetched"
     )
+    print("\n".join(report))
     return 0
 
 
-def _robot_of(folder: Path, robot_file: Path | None) -> tuple[RobotBuild | None, list[str]]:
-    """Return the robot that works in a world, None for a file with faults, and these.
+@dataclass
+class _Robots:
+    """The robots that work in a world."""
 
-    It is that of the folder's robot.yaml where this says how the simulation builds it, and that of the home otherwise.
+    builds: list[tuple[str, RobotBuild]] = field(default_factory=list)
+    """Name of each, and how the simulation builds it."""
+    abilities: list[Abilities] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
+def _robots_of(folder: Path, files: Sequence[Path]) -> _Robots:
+    """Return the robots of these robot files, by default that of a folder's robot.yaml.
+
+    That one is built as the robot of the home where its file does not say how the simulation builds it.
     """
+    from quartet_simulation.bodies.load import build_of
     from quartet_simulation.mobile.build import SUMMIT
-    from quartet_simulation.mobile.file import load_build
+    from quartet_simulation.world_tool.reach import abilities_of
 
-    own = folder / ROBOT_FILE
-    try:
-        if robot_file is not None:
-            return load_build(robot_file), []
-        if not own.is_file() or load_robot(own).simulation is None:
-            return SUMMIT, []
-        return load_build(own), []
-    except (SimulationError, SiteFileError) as error:
-        return None, [str(error)]
+    found, own = _Robots(), folder / ROBOT_FILE
+    if not files and not own.is_file():
+        found.builds.append(("the home's robot", SUMMIT))
+        found.notes.append(f"there is no {own}: name robots with --robot to see what they do at each place")
+    for file in files or [own] * own.is_file():
+        try:
+            robot = load_robot(file)
+            build = SUMMIT if not files and robot.simulation is None else build_of(file)
+            found.builds.append((robot.name, build))
+            abilities, note = abilities_of(file)
+            found.abilities.append(abilities)
+            found.notes += [note] * bool(note)
+        except (SimulationError, SiteFileError) as error:
+            found.faults.append(str(error))
+    return found
 
 
 def _site_of(folder: Path) -> tuple[SiteFile | None, list[str]]:

@@ -70,6 +70,7 @@ export function drawSite(site) {
   );
   replace(byId("map"), svg);
   layer = parts;
+  showLimits(site);
 }
 
 /** Where the watched robot is shown. */
@@ -89,15 +90,38 @@ function areaOf({ name, outline }) {
   );
 }
 
-function placeOf({ approach, name }) {
+/** What the robot cannot do at a place, and why. @param {Place} place */
+function limitsOf({ no_pick, no_put }) {
+  if (no_pick && no_pick === no_put) return [`not within reach: ${no_pick}`];
+  return [no_pick && `no picking up: ${no_pick}`, no_put && `no putting down: ${no_put}`].filter(Boolean);
+}
+
+/** Radius of the mark of a place. @param {Place} place */
+const markRadius = (place) => (limitsOf(place).length > 0 ? 1.5 : 0.8) * unit;
+
+/** The limits as a list below the map, which needs no mouse. @param {Site} site */
+function showLimits(site) {
+  const limited = site.places.filter((place) => limitsOf(place).length > 0);
+  const list = byId("limits");
+  list.hidden = limited.length === 0;
+  say(list.children[0], limited.length === 1 ? "1 place this robot cannot fully use" : `${limited.length} places this robot cannot fully use`);
+  replace(list.children[1], limited.map((place) => h("li", {}, h("b", {}, place.name), limitsOf(place).map((limit) => h("p", {}, limit)))));
+}
+
+/** @param {Place} place */
+function placeOf(place) {
   // Where the robot stands before the thing; the thing itself is ahead of that, and the site does not say how far.
-  const { x, y, yaw } = approach;
+  const limits = limitsOf(place);
+  const barred = place.no_put && (place.no_pick || place.kind === "container");
+  const r = markRadius(place);
+  const { x, y, yaw } = /** @type {Pose} */ (place.approach);
   const [dx, dy] = [Math.cos(yaw), Math.sin(yaw)];
   return s(
     "g",
-    { class: "place" },
-    s("title", {}, `where the robot stands before the ${name}`),
-    s("circle", { cx: x, cy: -y, r: 0.8 * unit }),
+    { class: limits.length > 0 ? "place limited" : "place" },
+    s("title", {}, [`where the robot stands before the ${place.name}`, ...limits].join("\n")),
+    s("circle", { cx: x, cy: -y, r, "stroke-width": 0.5 * unit }),
+    barred && s("line", { x1: x - 0.7 * r, y1: -y - 0.7 * r, x2: x + 0.7 * r, y2: -y + 0.7 * r, "stroke-width": 0.5 * unit }),
     s("line", { x1: x, y1: -y, x2: x + 2.4 * unit * dx, y2: -y - 2.4 * unit * dy, "stroke-width": 0.5 * unit }),
   );
 }
@@ -149,18 +173,18 @@ function extent(outline) {
 function labels(site) {
   const size = 2.7 * unit;
   const taken = site.areas.map(({ name, outline }) => ({ ...extent(outline), w: name.length * LETTER * 3.6 * unit + 2 * unit, h: 5.4 * unit }));
-  const places = site.places.flatMap(({ name, area, approach }) => (approach ? [{ name, area, approach }] : []));
-  for (const { approach } of places) {
+  const places = site.places.flatMap((place) => (place.approach ? [{ ...place, approach: place.approach, r: markRadius(place) }] : []));
+  for (const { approach, r } of places) {
     // The mark and its tick.
     const [x, y] = [approach.x, -approach.y];
     const [tx, ty] = [x + 2.4 * unit * Math.cos(approach.yaw), y - 2.4 * unit * Math.sin(approach.yaw)];
-    const [left, top] = [Math.min(x - 0.8 * unit, tx), Math.min(y - 0.8 * unit, ty)];
-    taken.push({ x: left, y: top, w: Math.max(x + 0.8 * unit, tx) - left, h: Math.max(y + 0.8 * unit, ty) - top });
+    const [left, top] = [Math.min(x - r, tx), Math.min(y - r, ty)];
+    taken.push({ x: left, y: top, w: Math.max(x + r, tx) - left, h: Math.max(y + r, ty) - top });
   }
-  return places.map(({ name, area, approach }) => {
+  return places.map(({ name, area, approach, r }) => {
     const own = site.areas.find((one) => one.name === area);
     const point = { x: approach.x, y: -approach.y };
-    const box = own ? roomFor(point, name.length * LETTER * size, size, 1.6 * unit, extent(own.outline), taken) : null;
+    const box = own ? roomFor(point, name.length * LETTER * size, size, r + 0.8 * unit, extent(own.outline), taken) : null;
     if (!box) return null;
     taken.push(box);
     return s("text", { class: "place-name", "stroke-width": 0.7 * unit, x: box.x, y: box.y + 0.82 * size, "font-size": size }, name);
@@ -279,5 +303,6 @@ export function forgetTrail() {
 
 export function mapFault(text) {
   replace(byId("map"), h("p", { class: "empty" }, text));
+  byId("limits").hidden = true;
   layer = null;
 }
