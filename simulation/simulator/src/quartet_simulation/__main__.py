@@ -54,9 +54,7 @@ def _arguments(argv: Sequence[str] | None) -> dict[str, Any]:
     parser.add_argument("--seed", type=int, help="placements and noise")
     parser.add_argument("--scenario", help="a named variation of the world")
     parser.add_argument("--sensors", help="clean, typical or harsh: how far the sensors are from perfect")
-    parser.add_argument(
-        "--robot-file", help="robot.yaml of each robot, with commas; one: of all; default: the home's"
-    )
+    parser.add_argument("--robot-file", help="robot.yaml of each robot, with commas; one: of all; default: the home's")
     parser.add_argument("--host", help="address to listen on")
     parser.add_argument("--robots", type=int, help="how many robots share the world")
     parser.add_argument("--arms", help="kinds of the arms of the world tabletop, with commas: ur5, panda")
@@ -97,9 +95,7 @@ def _maker(settings: Settings) -> Callable[[], ArmSimulation]:
     if settings.world == WORLD and built:
         raise SimulationError(f"the world {WORLD} has arms of its own; leave --robot-file out")
     if settings.arms and settings.world != WORLD:
-        raise SimulationError(
-            f"--arms is for the world {WORLD}, not for {settings.world}; use --robot-file"
-        )
+        raise SimulationError(f"--arms is for the world {WORLD}, not for {settings.world}; use --robot-file")
     arms = settings.for_each(settings.arms or ("panda",))
 
     def make() -> ArmSimulation:
