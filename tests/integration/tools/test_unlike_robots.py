@@ -56,7 +56,8 @@ async def test_the_arm_tools_of_each_are_about_its_own_arm(robots, files, open_o
         assert state["joint_positions"] == pytest.approx(arm.named_states[arm.transit_state], abs=0.01)
         pose = (await hands.call("get_current_pose"))["pose"]
         assert pose["position"] == pytest.approx(forward(np.array(state["joint_positions"]))[:3, 3], abs=0.005)
-        higher = pose | {"position": [*(np.array(pose["position"]) + [0.0, 0.0, 0.05])]}
+        x, y, z = pose["position"]
+        higher = pose | {"position": [x, y, z + 0.05]}
         solved = await hands.call("compute_ik", position=higher["position"], orientation=higher["orientation"])
         assert forward(np.array(solved["joint_positions"]))[:3, 3] == pytest.approx(higher["position"], abs=0.005)
         moved = await hands.call("plan_and_execute", target=higher)
