@@ -108,9 +108,11 @@ def default(install: Callable[..., Installed]) -> Installed:
 
 @pytest.fixture(scope="session")
 def fleet(install: Callable[..., Installed]) -> Installed:
-    """Two simulated robots, one real, scaling on, an entry from elsewhere."""
+    """Two simulated robots, unlike each other, one real, scaling on, an entry from elsewhere."""
     ingress = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress"}}}
-    robots = [{"name": "summit", "simulated": True}, {"name": "second", "simulated": True, "site": "studio"}, LAB]
+    rover = {"robot.yaml": (ROOT / "deploy" / "robots" / "rover" / "robot.yaml").read_text()}
+    second = {"name": "second", "simulated": True, "site": "studio", "files": rover}
+    robots = [{"name": "summit", "simulated": True}, second, LAB]
     return install(
         {
             "robots": robots,

@@ -202,6 +202,17 @@ def test_the_files_of_each_robot(fleet):
         assert data["policy.yaml"] == (CHART / "files" / "sites" / site / "policy.yaml").read_text()
 
 
+def test_each_simulation_builds_the_robot_of_its_file(fleet):
+    simulated = {name: pod for name, pod in fleet.pods if name.endswith("-simulation")}
+    files = {name: environment(pod).get("QUARTET_SIMULATION_ROBOT_FILE") for name, pod in simulated.items()}
+    assert files == {"quartet-summit-simulation": None, "quartet-second-simulation": "/robots/second/robot.yaml"}
+    pod = simulated["quartet-second-simulation"]
+    assert {"name": "robots", "mountPath": "/robots", "readOnly": True} in container_of(pod)["volumeMounts"]
+    (volume,) = [volume for volume in pod["spec"]["volumes"] if volume["name"] == "robots"]
+    maps = {source["configMap"]["name"] for source in volume["projected"]["sources"]}
+    assert "quartet-second-files" in maps
+
+
 def test_disruptions(default):
     budgets = {thing["metadata"]["name"]: thing["spec"] for thing in default.of("PodDisruptionBudget")}
     kept = {

@@ -49,7 +49,8 @@ SUITES_WITH: dict[str, tuple[str, ...]] = {
     "catalogue": ("home", "perception"),
     **dict.fromkeys(("tier", "kind", "vary"), ("home",)),
     "world": ("home",),
-    "robot": ("architectures", "home", "resume"),
+    "robot": ("architectures", "home", "resume", "teams"),
+    "several --robot": ("resume", "teams"),
     "flame": ("time",),
     "model": ("architectures", *_STUDIES, "tokens"),
     "p_fault": ("architectures", *_STUDIES),
@@ -87,7 +88,7 @@ def bench(
     sensors: str = DEFAULT_SENSORS,
     catalogue: str = "exact",
     worlds: Sequence[str] = (),
-    robot: str | None = None,
+    kinds: Sequence[str] = (),
     options: dict[str, Any] | None = None,
 ) -> None:
     """Run a suite, write its JSON and print its table; without a suite list all of them, with `all` run every one.
@@ -101,7 +102,7 @@ def bench(
         sensors: level of the simulated sensors.
         catalogue: exact, rough (sizes off by a tenth) or unsized (no sizes where colour and shape tell).
         worlds: worlds of the simulation; none: the suite's own.
-        robot: robot of the simulation; None: the world's own.
+        kinds: robots of the simulation; none: the world's own.
         options: further options by name, those that are given; SUITES_WITH says which suites have them.
 
     Raises:
@@ -115,7 +116,8 @@ def bench(
         "sensors": sensors != DEFAULT_SENSORS,
         "catalogue": catalogue != "exact",
         "world": bool(worlds),
-        "robot": bool(robot),
+        "robot": bool(kinds),
+        "several --robot": len(kinds) > 1,
     }
     given |= {"episodes": episodes is not None and run is None, "json": json_path is not None and run is None}
     _check_options(suite, catalogue, [*(options or {}), *(name for name, differs in given.items() if differs)])
@@ -140,7 +142,7 @@ def bench(
         sensors=sensors,
         catalogue=catalogue,
         worlds=tuple(worlds),
-        robot=robot,
+        kinds=tuple(kinds),
         options=options or {},
         progress=progress,
     )

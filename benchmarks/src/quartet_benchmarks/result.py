@@ -34,8 +34,8 @@ class BenchParameters:
     """How well site.yaml describes things: exact, rough as a person writes it, or unsized as one without a ruler."""
     worlds: tuple[str, ...] = ()
     """Worlds of the simulation, as in `quartet up --world`; none: the suite's own."""
-    robot: str | None = None
-    """Robot of the simulation, as in `quartet up --robot`; None: that of the world."""
+    kinds: tuple[str, ...] = ()
+    """Robots of the simulation, as in `quartet up --robot`; (): that of the world."""
     options: dict[str, Any] = field(default_factory=dict)
     """Options of this suite alone."""
     progress: Callable[[str], None] = print

@@ -80,10 +80,10 @@ def bodies(parameters: BenchParameters) -> dict[str, Path]:
     robots = project_root() / "deploy" / "robots"
     found = {path.parent.name: path for name in (ROBOT_FILE, BODY_FILE) for path in sorted(robots.glob(f"*/{name}"))}
     found["home"] = project_root() / "deploy" / "sites" / "home" / ROBOT_FILE
-    if parameters.robot is not None:
-        if parameters.robot not in found:
-            raise OptionError(f"robot: there is no '{parameters.robot}'; valid: {', '.join(sorted(found))}")
-        return {parameters.robot: found[parameters.robot]}
+    if parameters.kinds:
+        if unknown := [name for name in parameters.kinds if name not in found]:
+            raise OptionError(f"robot: there is no '{unknown[0]}'; valid: {', '.join(sorted(found))}")
+        return {name: found[name] for name in parameters.kinds}
     return {name: path for name, path in found.items() if not parameters.short or name in SHORT_BODIES}
 
 

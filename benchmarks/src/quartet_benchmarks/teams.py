@@ -94,7 +94,8 @@ class Sorting:
 def run(parameters: BenchParameters) -> BenchResult:
     """Run the suite; `episodes` is the number of placements (default 6; 1 with --short).
 
-    The option `robots` chooses the numbers of robots (default: 1, 2, 4; 1, 2 with --short).
+    The option `robots` chooses the numbers of robots (default: 1, 2, 4; 1, 2 with --short). Of several `kinds` a fleet
+    of n has the first n; one is for all.
 
     An episode whose deployment does not start is left out and told.
 
@@ -112,6 +113,7 @@ def run(parameters: BenchParameters) -> BenchResult:
             state_dir=state_folder() / "bench-teams",
             fresh=True,
             world="home",
+            kinds=parameters.kinds if len(parameters.kinds) == 1 else parameters.kinds[:robots],
             robots=robots,
             realtime_thinking=True,
             start_timeout_s=START_TIMEOUT_S,
@@ -132,7 +134,13 @@ def run(parameters: BenchParameters) -> BenchResult:
         raise unplayed[-1]
     return BenchResult(
         "teams",
-        {"seed": parameters.seed, "episodes": count, "things": things, "team": TEAM},
+        {
+            "seed": parameters.seed,
+            "episodes": count,
+            "things": things,
+            "team": TEAM,
+            "robot": ", ".join(parameters.kinds) or "the world's own",
+        },
         metrics_of(ran),
         [
             {"robots": one.robots, "seed": one.seed, "done": one.done, "sim_s": one.sim_s, "wall_s": one.wall_s}
@@ -162,9 +170,10 @@ def run(parameters: BenchParameters) -> BenchResult:
 def _fleets(parameters: BenchParameters) -> tuple[int, ...]:
     """Return the numbers of robots to measure. Raises OptionError."""
     chosen = tuple(dict.fromkeys(parameters.options.get("robots") or ()))
-    if wrong := [number for number in chosen if number not in FLEETS]:
-        raise OptionError(f"robots: {wrong[0]} is none that this suite measures; valid: {', '.join(map(str, FLEETS))}")
-    return chosen or tuple(number for number in FLEETS if number <= 2 or not parameters.short)
+    valid = [number for number in FLEETS if len(parameters.kinds) <= 1 or number <= len(parameters.kinds)]
+    if wrong := [number for number in chosen if number not in valid]:
+        raise OptionError(f"robots: {wrong[0]} is none that this suite measures; valid: {', '.join(map(str, valid))}")
+    return chosen or tuple(number for number in valid if number <= 2 or not parameters.short)
 
 
 def metrics_of(ran: list[Sorting]) -> dict[str, float | Rate]:

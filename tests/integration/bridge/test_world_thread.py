@@ -10,6 +10,7 @@ import pytest
 
 from quartet_simulation.arm_simulation import ArmSimulation
 from quartet_simulation.errors import InvalidCommandError, StoppedError, UnknownNameError
+from quartet_simulation.mobile.build import SUMMIT
 from quartet_simulation.ros.engine import Engine
 from quartet_simulation.ros.world import World
 from quartet_simulation.simulation import Simulation
@@ -124,7 +125,7 @@ async def test_it_ends_in_the_middle_of_a_motion() -> None:
 
 async def test_thinking_takes_no_more_world_time_than_wall_time_where_it_is_to_count() -> None:
     """While one robot moves and another is between two goals, world time follows the wall clock; else it runs ahead."""
-    engine = Engine(lambda: Simulation("studio", 0, robots=2, sensors="clean"), realtime_thinking=True)
+    engine = Engine(lambda: Simulation("studio", 0, builds=[SUMMIT] * 2, sensors="clean"), realtime_thinking=True)
     one, other = (World(engine._make, engine=engine, place=place) for place in range(2))
     await engine.start()
     try:

@@ -10,6 +10,7 @@ from quartet_benchmarks.fleet import crossing
 from quartet_benchmarks.fleet.crossing import cross, crossing_of
 from quartet_contracts import Budget, State, Task, TaskStatus
 from quartet_deployment import project_root
+from quartet_simulation.mobile.build import SUMMIT
 from quartet_simulation.simulation import Simulation
 from quartet_site import load_site
 
@@ -48,7 +49,7 @@ def test_without_things_on_two_surfaces_there_is_no_crossing(home):
 
 @pytest.fixture
 def robots():
-    sim = Simulation("studio", 0, robots=2, sensors="clean")
+    sim = Simulation("studio", 0, builds=[SUMMIT] * 2, sensors="clean")
     yield sim.robots
     sim.close()
 

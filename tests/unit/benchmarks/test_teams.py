@@ -99,3 +99,28 @@ def test_a_ratio_is_of_placements_that_both_fleets_have_done():
 
 def test_figures_of_one_robot_alone_have_no_ratio():
     assert metrics_of([sorting(0, 1, 100.0)]) == {"one_robot_success_rate": Rate(1, 1)}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "fleets"),
+    [
+        (("rover",), [("rover",)] * 3),
+        (("rover", "lifter"), [("rover",), ("rover", "lifter")]),
+    ],
+)
+def test_a_fleet_has_the_first_of_the_robots_that_are_named(played, monkeypatch, kinds, fleets):
+    started = []
+
+    class Named(played):
+        def __init__(self, options):
+            super().__init__(options)
+            started.append(options.kinds)
+
+    monkeypatch.setattr(teams, "Stack", Named)
+    run(BenchParameters(episodes=1, kinds=kinds, progress=lambda _: None))
+    assert started == fleets
+
+
+def test_more_robots_than_are_named_are_refused():
+    with pytest.raises(OptionError, match="robots: 4 is none that this suite measures; valid: 1, 2"):
+        run(BenchParameters(kinds=("rover", "lifter"), options={"robots": [4]}))

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from quartet_deployment import OptionError, SecretsFolder, Stack, StackOptions
+from quartet_deployment._process import ProcessSpec
 from quartet_deployment._specs import specs
-from quartet_site import load_robot
+from quartet_site import RobotFiles, load_robot, load_robots
 
 ROOT = Path(__file__).resolve().parents[3]
 ROVER = ROOT / "deploy" / "robots" / "rover"
+LIFTER = ROOT / "deploy" / "robots" / "lifter"
 HOME = ROOT / "deploy" / "sites" / "home"
 
 
@@ -20,9 +22,18 @@ def stack(folder: Path, **options: Any) -> Stack:
     return Stack(StackOptions(state_dir=folder / "state", use_dotenv=False, **options))
 
 
-def arguments_of_the_simulation(made: Stack) -> list[str]:
+def processes(made: Stack) -> dict[str, ProcessSpec]:
     made.secrets = SecretsFolder(made.options.state_dir / "secrets")
-    return next(spec.argv for spec in specs(made.options, made._at, made.secrets) if spec.name == "simulation")
+    return {spec.name: spec for spec in specs(made.options, made._at, made.secrets)}
+
+
+def arguments_of_the_simulation(made: Stack) -> list[str]:
+    return processes(made)["simulation"].argv
+
+
+def files_of_the_robots(made: Stack, process: str) -> dict[str, RobotFiles]:
+    given = json.loads(processes(made)[process].env["QUARTET_ROBOTS"])
+    return {name: RobotFiles.model_validate(files) for name, files in given.items()}
 
 
 def test_a_robot_works_in_a_world_with_its_own_file_and_the_world_s_site(tmp_path: Path) -> None:
@@ -43,18 +54,43 @@ def test_a_folder_of_one_s_own_may_bring_its_policy_and_takes_nothing_of_an_earl
     own = tmp_path / "mine"
     shutil.copytree(ROVER, own)
     (own / "policy.yaml").write_text("payload_kg: 1.0\n")
+    made = stack(tmp_path, kinds=(str(own),), world="studio")
+    assert (made.site_dir / "policy.yaml").read_text() == "payload_kg: 1.0\n"
     made = stack(tmp_path, kinds=(str(own),), world="studio", robots=2)
     assert made.robots == ["rover1", "rover2"]
-    assert (made.site_dir / "policy.yaml").read_text() == "payload_kg: 1.0\n"
-    assert "--robot-file" in arguments_of_the_simulation(made)
-    made.secrets = SecretsFolder(made.options.state_dir / "secrets")
-    started = {spec.name: spec.env for spec in specs(made.options, made._at, made.secrets)}
-    # Their files, with names of their own, are elsewhere.
-    robots = json.loads(started["orchestrator"]["QUARTET_ROBOTS"])
-    assert {one["resume_file"] for one in robots.values()} == {str(made.site_dir / "resume.json")}
+    assert {files.policy_file for files in files_of_the_robots(made, "moveit").values()} == {own / "policy.yaml"}
+    argv = arguments_of_the_simulation(made)
+    assert argv[argv.index("--robot-file") + 1] == ",".join([str(own / "robot.yaml")] * 2)
+    assert {files.resume_file for files in files_of_the_robots(made, "orchestrator").values()} == {own / "resume.json"}
+    (own / "resume.json").unlink()
+    assert {files.resume_file for files in files_of_the_robots(made, "orchestrator").values()} == {None}
     again = stack(tmp_path, kinds=("rover",), world="studio")
     studio = ROOT / "deploy" / "sites" / "studio"
     assert (again.site_dir / "policy.yaml").read_text() == (studio / "policy.yaml").read_text()
+
+
+@pytest.mark.parametrize("robots", [1, 3])
+def test_unlike_robots_share_a_home_each_with_its_own_files(tmp_path: Path, robots: int) -> None:
+    own = tmp_path / "mine"
+    shutil.copytree(ROVER, own)
+    (own / "policy.yaml").write_text("payload_kg: 1.0\n")
+    made = stack(tmp_path, kinds=("lifter", str(own), "lifter"), robots=robots, homes=2)
+    assert made.robots == ["lifter1", "rover1", "lifter2", "lifter3", "rover2", "lifter4"]
+    argv, sources = arguments_of_the_simulation(made), [LIFTER, own, LIFTER]
+    assert argv[argv.index("--robot-file") + 1] == ",".join(str(source / "robot.yaml") for source in sources)
+    assert argv[argv.index("--robots") + 1] == "3"
+    assert [robot.source for robot in made._at.robots] == [source / "robot.yaml" for source in sources] * 2
+    for process in ("moveit", "orchestrator"):
+        files = files_of_the_robots(made, process)
+        known = load_robots(files, files, None, None)
+        lifting = {name for name, one in known.items() if "lift" in one.robot.arm.joints}
+        assert lifting == {f"lifter{number}" for number in range(1, 5)}
+        assert {name: one.robot.gripper.stroke_m for name, one in known.items()} == {
+            name: load_robot((own if "rover" in name else LIFTER) / "robot.yaml").gripper.stroke_m
+            for name in made.robots
+        }
+        assert {name for name, one in files.items() if one.policy_file} == {"rover1", "rover2"}
+        assert (files["lifter1"].site_file.with_name("policy.yaml")).read_text() == (HOME / "policy.yaml").read_text()
 
 
 def test_the_robot_of_the_home_is_built_without_a_file(tmp_path: Path) -> None:
@@ -69,9 +105,16 @@ def test_the_robot_of_the_home_is_built_without_a_file(tmp_path: Path) -> None:
         ({"kinds": ("pumba",)}, r"no simulated robot 'pumba'; valid: (.*, )?rover(, .*)?, a folder with robot\.yaml"),
         ({"kinds": ("./nowhere",)}, r"no simulated robot '\./nowhere'"),
         ({"kinds": ("rover",), "world": "tabletop"}, "'rover' is no arm of the world tabletop; valid: panda, ur5"),
-        ({"kinds": ("rover", "lifter")}, r"robots of several kinds \(rover, lifter\) do not fit the world 'home'"),
+        ({"kinds": ("rover", "pumba")}, "no simulated robot 'pumba'"),
+        ({"kinds": ("rover", "spot")}, "no simulated robot 'spot'"),
+        (
+            {"kinds": ("rover", "lifter"), "robots": 3},
+            r"--robots 3 does not fit the 2 robots that --robot names \(rover, lifter\); .*leave --robots out",
+        ),
+        ({"kinds": ("rover", "lifter") * 5}, "robots x homes = 10 x 1 cannot be had; valid: 1 to 8 in each home"),
         ({"kinds": ("ur5",)}, "'ur5' stands at a table; use it with --world tabletop"),
-        ({"kinds": (str(HOME),)}, r"home/robot\.yaml has no field 'simulation'"),
+        ({"kinds": ("rover", "panda")}, "'panda' stands at a table; use it with --world tabletop"),
+        ({"kinds": ("rover", str(HOME))}, r"home/robot\.yaml has no field 'simulation'"),
         ({"kinds": ("rover",), "site_dir": HOME, "guard_url": "http://127.0.0.1:9"}, "--robot-dir there is a real one"),
     ],
 )

@@ -135,3 +135,8 @@ def test_suites_without_the_home_have_no_sensors() -> None:
 def test_without_inspect_the_remedy_is_told() -> None:
     with pytest.raises(MissingExtraError, match="run scripts/inspect-env"):
         run(BenchParameters(options={"model": ["openai/gpt-4o"]}))
+
+
+def test_suites_of_one_robot_take_no_second_one() -> None:
+    with pytest.raises(OptionError, match="several --robot: the suite 'home' has no such option; resume, teams have"):
+        bench("home", kinds=["rover", "lifter"])

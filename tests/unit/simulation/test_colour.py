@@ -42,7 +42,7 @@ def test_the_corners_are_as_dark_as_the_cosine_law_leaves_them(typical, level):
     ends = (slice(0, 24), slice(-24, None)), (slice(0, 32), slice(-32, None))
     corners = np.array([seen[rows, columns].mean() for rows in ends[0] for columns in ends[1]])
     middle = seen[228:252, 304:336].mean()
-    focal = camera_info(typical._physics.model, "front")["fx"]
+    focal = camera_info(typical._physics, "front")["fx"]
     law = math.cos(math.atan(math.hypot(304, 228) / focal)) ** level.vignetting
     assert corners / middle == pytest.approx(law, abs=0.02)
 
@@ -89,7 +89,7 @@ def test_the_picture_of_a_robot_that_turns_moves_as_its_points_do(typical):
     typical.spin(2.0)
     typical.step(0.8)
     physics = typical._physics
-    focal = camera_info(physics.model, "front")["fx"]
+    focal = camera_info(physics, "front")["fx"]
     camera = physics.model.camera("front").id
     ahead = optical_pose(physics, "front") @ [0.0, 0.0, 1.5, 1.0]
     velocity = image_velocity(physics.model, physics.data, camera, focal, DEPTH)
@@ -105,7 +105,7 @@ def test_the_velocity_of_the_picture_is_that_of_the_pixels_that_have_a_depth(typ
     typical.step(0.8)
     physics = typical._physics
     depth = np.where(np.arange(640) < 400, 0.0, DEPTH).astype(np.float32)
-    camera, focal = physics.model.camera("front").id, camera_info(physics.model, "front")["fx"]
+    camera, focal = physics.model.camera("front").id, camera_info(physics, "front")["fx"]
     pictures = DEPTH, depth, np.zeros_like(DEPTH)
     whole, holed, empty = (image_velocity(physics.model, physics.data, camera, focal, seen) for seen in pictures)
     assert holed == pytest.approx(whole)

@@ -187,7 +187,7 @@ def test_the_footprint_is_that_of_the_parts_at_each_height(studio, height):
     studio.reset("studio", 0)
     studio.put_robot(0.0, -0.3, 1.0)
     studio._base.blocked_along([(0.01, 0.0, 0.0)])
-    footprint, base = studio._base._footprint, studio._robot_build.base
+    footprint, base = studio._base._footprint, studio._physics.build.base
     points = np.array([[base.length / 2 + 0.10, 0.0, height], [0.0, 0.0, height]])
     ahead = np.minimum(footprint.from_body(points), footprint.from_arm(points))
     if height == 0.30:

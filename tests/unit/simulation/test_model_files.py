@@ -67,7 +67,7 @@ def build():
 
 @pytest.fixture(scope="module")
 def lifter(build):
-    sim = Simulation("studio", 0, build=build, sensors="clean")
+    sim = Simulation("studio", 0, builds=[build], sensors="clean")
     yield sim
     sim.close()
 
@@ -155,7 +155,7 @@ def test_the_arm_plans_follows_and_draws_a_straight_line(lifter):
 
 
 def test_the_fingers_hold_a_thing_between_their_pads(build):
-    sim = Simulation("studio", 0, scenario="in_gripper:red coke can", build=build, sensors="clean")
+    sim = Simulation("studio", 0, scenario="in_gripper:red coke can", builds=[build], sensors="clean")
     sim.step(0.5)
     assert sim.truth()["objects"]["red coke can"]["held"]
     assert 0.055 < sim.gripper_state()["width"] < 0.075
@@ -176,7 +176,7 @@ def test_closed_fingers_that_stay_apart_tell_their_opening(folder):
 
 
 def test_two_of_them_are_in_one_world(build):
-    sim = Simulation("home", 0, robots=2, build=build, sensors="clean")
+    sim = Simulation("home", 0, builds=[build] * 2, sensors="clean")
     joint = sim.arm.joints[0]
     assert sim._physics.model.joint(prefix_of(1) + joint).name == f"robot2/{joint}"
     sim.close()
@@ -254,7 +254,7 @@ def test_a_urdf_gives_joints_limits_speeds_meshes_and_fingers(tmp_path):
         assert np.abs(build.arm.forward(joints) - world.pose("flange")).max() < 1e-9
     kinds = {int(kind) for kind in world.model.geom_type}
     assert int(mujoco.mjtGeom.mjGEOM_MESH) in kinds
-    sim = Simulation("studio", 0, build=build, sensors="clean")
+    sim = Simulation("studio", 0, builds=[build], sensors="clean")
     sim.step(0.1)
     assert sim.joint_states()["position"][:2] == pytest.approx([0.0, 0.2], abs=0.01)
 
@@ -328,7 +328,7 @@ def test_a_base_of_the_model_is_seen_in_place_of_the_box_and_its_wheels_stand_on
     assert {"platform", "column", "base_footprint"} <= solid
     assert "wheel_left" not in solid
     assert model.geom_rgba[shapes["wheel_left"], 3] == 1
-    sim = Simulation("studio", 0, build=own, sensors="clean")
+    sim = Simulation("studio", 0, builds=[own], sensors="clean")
     sim.step(0.1)
     assert sim.truth()["fixed_contacts"] == []
     sim.close()

@@ -174,7 +174,7 @@ def test_friction_of_a_joint_is_not_felt(motor, felt):
 @pytest.mark.parametrize("robot", ["rover", "lifter"])
 def test_what_moves_freely_feels_nothing(robot, pushes):
     build = load_build(ROBOTS / robot / "robot.yaml")
-    sim = Simulation("studio", 0, build=build, sensors="clean")
+    sim = Simulation("studio", 0, builds=[build], sensors="clean")
     try:
         sim.put_robot(-0.5, -0.4, 0.2)
         swing(sim)

@@ -22,7 +22,7 @@ SPOT = (-0.5, -0.4, 0.2)
 
 @pytest.fixture(scope="module")
 def rover():
-    sim = Simulation("studio", 0, build=load_build(ROVER), sensors="clean")
+    sim = Simulation("studio", 0, builds=[load_build(ROVER)], sensors="clean")
     yield sim
     sim.close()
 
@@ -51,7 +51,7 @@ def test_the_robot_that_is_built_has_the_frames_that_its_file_names(name):
     have_model(name)
     path = ROBOTS / name / "robot.yaml"
     file = load_robot(path)
-    sim = Simulation("studio", 0, build=load_build(path), sensors="clean")
+    sim = Simulation("studio", 0, builds=[load_build(path)], sensors="clean")
     parents = {child: parent for parent, child, *_ in [*sim.transforms(), *sim.static_transforms()]}
     frames = file.frames
     for frame in (frames.odom, frames.base, frames.tool, file.cameras.front.frame, file.cameras.arm.frame):
@@ -191,7 +191,7 @@ def test_checks_for_collisions_have_the_shape_of_the_robot(rover, studio):
 
 
 def test_a_thing_in_the_hand_is_held_and_its_joints_are_measured_with_offsets(rover):
-    sim = Simulation("studio", 0, sensors="typical", scenario="in_gripper:red coke can", build=rover._robot_build)
+    sim = Simulation("studio", 0, sensors="typical", scenario="in_gripper:red coke can", builds=rover._builds)
     assert sim.truth()["objects"]["red coke can"]["held"]
     assert 0.055 < sim.gripper_state()["width"] < 0.075
     # The robot believes its encoders: what it tells of its tool is not where the tool is.

@@ -14,6 +14,9 @@ from quartet_simulation.settings import Settings
         ({"port": 0, "robots": 2}, (0, 0)),
         ({"port": "9090,9099", "robots": 2}, (9090, 9099)),
         ({"port": "9090", "robots": 2, "namespaces": "ada,bob"}, (9090,)),
+        ({"port": "9090", "robot_file": "rover.yaml,lifter.yaml"}, (9090, 9091)),
+        ({"port": "9090", "robot_file": "rover.yaml", "robots": 2}, (9090, 9091)),
+        ({"port": "9090", "arms": "ur5,panda"}, (9090, 9091)),
     ],
 )
 def test_each_robot_has_its_port(given, ports):
@@ -29,6 +32,9 @@ def test_each_robot_has_its_port(given, ports):
         ({"log_level": "loud"}, "'DEBUG', 'INFO', 'WARNING' or 'ERROR'"),
         ({"guard_port": "1,2"}, "guard_port has 2 ports for 1 robots"),
         ({"robots": 9}, "less than or equal to 8"),
+        ({"robot_file": "a,b", "robots": 3}, "robot_file names 2 robots, not 3; leave robots out"),
+        ({"robot_file": ",".join("abcdefghi")}, "at most 8 items"),
+        ({"arms": "ur5,panda", "robots": 3}, "arms names 2 robots, not 3"),
         ({"robots": 2, "namespaces": "ada"}, "2 robots cannot have the namespaces ada"),
         ({"robots": 2, "namespaces": "ada,bob", "port": "1,2"}, "share one rosbridge: give one port"),
         ({"robots": 1, "namespaces": "a b"}, "pattern"),

@@ -7,6 +7,7 @@ import pytest
 
 from quartet_simulation.codes import NavCode
 from quartet_simulation.errors import SimulationError
+from quartet_simulation.mobile.build import SUMMIT
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.simulation import Simulation
 
@@ -16,7 +17,7 @@ LIMIT_S = 120.0
 
 @pytest.fixture(scope="module")
 def pair():
-    sim = Simulation("studio", 0, robots=2, sensors="clean")
+    sim = Simulation("studio", 0, builds=[SUMMIT] * 2, sensors="clean")
     yield sim
     sim.close()
 
@@ -142,9 +143,9 @@ def test_the_arm_plans_around_the_other_robot_also_without_an_octomap(robots):
 
 def test_robots_that_have_no_room_are_told():
     with pytest.raises(SimulationError, match="no room for 8 robots in studio"):
-        Simulation("studio", 0, robots=8)
+        Simulation("studio", 0, builds=[SUMMIT] * 8)
     with pytest.raises(SimulationError, match="9 robots cannot be in one world; valid: 1 to 8"):
-        Simulation("studio", 0, robots=9)
+        Simulation("studio", 0, builds=[SUMMIT] * 9)
 
 
 def test_every_contact_of_two_robots_is_counted_with_the_parts(robots):
@@ -164,7 +165,7 @@ def test_every_contact_of_two_robots_is_counted_with_the_parts(robots):
 
 def test_a_robot_that_is_out_of_sight_does_not_keep_another_from_setting_off():
     """Whether it still stands at the goal is seen on arrival; where it stood, nothing of it is known before."""
-    sim = Simulation("home", 0, robots=2, sensors="clean")
+    sim = Simulation("home", 0, builds=[SUMMIT] * 2, sensors="clean")
     try:
         first, second = sim.robots
         goal = (9.85, 2.1, 0.0)

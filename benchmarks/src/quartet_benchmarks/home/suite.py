@@ -93,7 +93,7 @@ def play_tier(parameters: BenchParameters, tier: Tier) -> BenchResult:
                 state_dir=folder,
                 fresh=True,
                 world=home,
-                kinds=(parameters.robot,) if parameters.robot else (),
+                kinds=parameters.kinds,
                 sensors=sensors,
                 start_timeout_s=START_TIMEOUT_S,
             )
@@ -119,7 +119,7 @@ def play_tier(parameters: BenchParameters, tier: Tier) -> BenchResult:
             "episodes": len(outcomes),
             "seed": parameters.seed,
             "worlds": ", ".join(worlds),
-            "robot": parameters.robot or "the world's own",
+            "robot": ", ".join(parameters.kinds) or "the world's own",
             "too wide, so not asked for": ", ".join(sorted(left_out)) or "nothing",
             "not in this tier": tier.left_out,
             "sensors": sensors,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from quartet_cli.commands.common import Sensors, SimulatedRobot
+from quartet_cli.commands.common import Sensors, SimulatedRobots
 from quartet_cli.errors import CannotStartError, UsageError
 from quartet_deployment import DEFAULT_SENSORS, StackError
 
@@ -50,7 +50,7 @@ def bench(
             help="World of home: home, studio, a folder, or generated:SEED; may be repeated, and shares the episodes.",
         ),
     ] = None,
-    robot: SimulatedRobot = None,
+    robot: SimulatedRobots = None,
     tier: Annotated[
         Literal["easy", "normal", "hard"] | None,
         typer.Option(
@@ -253,7 +253,7 @@ def bench(
             sensors=sensors,
             catalogue=catalogue,
             worlds=world or (),
-            robot=robot,
+            kinds=robot or (),
             options={n: v for n, v in options.items() if v is not None and v != []},
         )
     except LookupError as error:

@@ -55,7 +55,7 @@ SimulatedRobots = Annotated[
     typer.Option(
         "--robot",
         help="Robot of the simulation: a name in deploy/robots, or a folder with robot.yaml; in the world tabletop ur5 "
-        "or panda, once for each arm; default: the world's own.",
+        "or panda. Repeat it for unlike robots; default: the world's own.",
     ),
 ]
 Sensors = Annotated[

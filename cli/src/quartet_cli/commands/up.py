@@ -98,7 +98,7 @@ def up(
             "--upstreams", help="Folder with mapping files, by which third-party MCP servers do the work of ours."
         ),
     ] = None,
-    robots: Annotated[int, typer.Option("--robots", min=1, help="Number of robots in each simulated home.")] = 1,
+    robots: Annotated[int, typer.Option("--robots", min=1, help="Number of equal robots in each simulated home.")] = 1,
     homes: Annotated[int, typer.Option("--homes", min=1, help="Number of homes simulated side by side.")] = 1,
     sensors: Sensors = DEFAULT_SENSORS,
     architecture: ArchitectureOption = Architecture.MULTI,

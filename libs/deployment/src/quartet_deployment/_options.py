@@ -24,8 +24,8 @@ class StackOptions:
     world: str = "home"
     """Name of a folder of deploy/sites, path of a folder with world.yaml, or generated:SEED."""
     kinds: tuple[str, ...] = ()
-    """Kind of each robot of a home: ur5 or panda at the table; elsewhere one for all robots, the name of a folder of
-    deploy/robots or the path of a folder with robot.yaml. (): the robot of the world."""
+    """Kind of each robot of a home, or one for all: the name of a folder of deploy/robots or the path of a folder with
+    robot.yaml; ur5 or panda at the table. (): the robot of the world."""
     scenario: str | None = None
     """What the world tabletop lays out: TASK or TASK:VARIATION; None: what deploy/sites/tabletop names."""
     seed: int = 0

@@ -11,8 +11,8 @@ from quartet_deployment.errors import OptionError
 from quartet_site import load_robot
 
 ASIDE = "aside"
-MOST = 20
-"""Largest number of simulated robots on one machine."""
+MOST, MOST_AT_HOME = 20, 8
+"""Largest number of simulated robots on one machine, and in one home."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class RobotAt:
     place: int
     """Number of the robot in its home, from 0."""
     source: Path
-    """The robot file of its kind."""
+    """The robot file of its kind, as somebody wrote it."""
     robot_file: Path
     """The same, with its own name where there are several."""
     bridge: str
@@ -82,9 +82,10 @@ def robots_at(options: StackOptions, folder: Path, ports: dict[str, int]) -> tup
             raise OptionError("several robots are for the simulation; with --robot-dir there is one")
         return (RobotAt(robot.name, 0, 0, file, file, robot.bridge.url, options.guard_url),)
     count = options.robots * options.homes
-    if options.robots < 1 or options.homes < 1 or count > MOST:
+    if not 1 <= options.robots <= MOST_AT_HOME or options.homes < 1 or count > MOST:
         raise OptionError(
-            f"robots x homes = {options.robots} x {options.homes} cannot be had; valid: 1 to {MOST} in all"
+            f"robots x homes = {options.robots} x {options.homes} cannot be had; valid: 1 to {MOST_AT_HOME} in each "
+            f"home, {MOST} in all"
         )
     files = robot_files(options)
     kinds = {file: load_robot(file).name for file in files}
@@ -97,7 +98,7 @@ def robots_at(options: StackOptions, folder: Path, ports: dict[str, int]) -> tup
         name, file = numbered if names.count(kind) > 1 else kind, files[place]
         bridge = f"ws://{HOST}:{ports[f'simulation{_tail(home, place)}']}"
         guard = f"http://{HOST}:{ports[f'guard{_tail(home, place)}']}"
-        own = file if count == 1 else options.state_dir / "robots" / f"{name}.yaml"
+        own = folder / file.name if count == 1 else options.state_dir / "robots" / f"{name}.yaml"
         found.append(RobotAt(name, home, place, file, own, bridge, guard))
     return tuple(found)
 

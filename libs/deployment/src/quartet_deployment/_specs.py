@@ -33,7 +33,7 @@ from quartet_deployment._robots import (
 )
 from quartet_deployment._secrets.folder import ADMIN_FILE, SecretsFolder
 from quartet_deployment._secrets.layout import SERVERS, USERS_FILE
-from quartet_deployment._world import TABLETOP, simulated_robot, site_folder
+from quartet_deployment._world import POLICY_FILE, RESUME_FILE, TABLETOP, site_folder
 from quartet_deployment.errors import OptionError
 from quartet_site import load_robot, load_site
 
@@ -223,7 +223,11 @@ def _files(at: Addresses, folder: Path, *, bridges: bool = False) -> dict[str, s
         robot.name: {
             "robot_file": str(robot.robot_file),
             "site_file": str(site_of(robot, folder)),
-            **({"resume_file": str(resume)} if (resume := robot.source.with_name("resume.json")).is_file() else {}),
+            **{
+                f"{own.stem}_file": str(own)
+                for own in map(robot.source.with_name, (RESUME_FILE, POLICY_FILE))
+                if own.is_file()
+            },
             **({"bridge_url": robot.bridge} if bridges else {}),
         }
         for robot in at.robots
@@ -305,9 +309,9 @@ def _simulation(options: StackOptions, at: Addresses, secrets: SecretsFolder, ho
     ]
     if options.world == TABLETOP and options.kinds:
         argv += ["--arms", ",".join(options.kinds)]
-    robot_file = simulated_robot(options)
-    if load_robot(robot_file).simulation is not None:
-        argv += ["--robot-file", str(robot_file)]
+    files = [robot.source for robot in robots]
+    if load_robot(files[0]).simulation is not None:
+        argv += ["--robot-file", ",".join(map(str, files))]
     if options.realtime:
         argv.append("--realtime")
     if options.realtime_thinking:

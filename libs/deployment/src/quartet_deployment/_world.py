@@ -76,37 +76,39 @@ def with_world(options: StackOptions) -> StackOptions:
 
 
 def with_robot(options: StackOptions) -> StackOptions:
-    """Return the options with a folder in which another robot works in their world.
+    """Return the options with a folder in which other robots work in their world, and a kind for each robot.
 
-    In it site.yaml is that of the world, robot.yaml that of the robot, and policy.yaml that of the robot where it has
-    one, else of the world. Raises OptionError.
+    In it site.yaml is that of the world, robot.yaml that of the first robot, and policy.yaml that of the only robot
+    where it has one, else of the world. Raises OptionError.
     """
     if not options.kinds or (options.world == TABLETOP and options.guard_url is None):
         return options
     if options.guard_url is not None:
         raise OptionError("--robot chooses a robot of the simulation; with --robot-dir there is a real one")
-    if options.kinds[1:]:
+    if arms := [kind for kind in options.kinds if kind in ARM_FILES]:
+        raise OptionError(f"'{arms[0]}' stands at a table; use it with --world {TABLETOP}")
+    if options.kinds[1:] and options.robots not in (1, len(options.kinds)):
         raise OptionError(
-            f"robots of several kinds ({', '.join(options.kinds)}) do not fit the world '{options.world}', where all "
-            f"are alike; name one, with --robots for their number, or use --world {TABLETOP} with {_ARM_KINDS}"
+            f"--robots {options.robots} does not fit the {len(options.kinds)} robots that --robot names "
+            f"({', '.join(options.kinds)}); name each robot once and leave --robots out, or name one for all"
         )
-    if options.kinds[0] in ARM_FILES:
-        raise OptionError(f"'{options.kinds[0]}' stands at a table; use it with --world {TABLETOP}")
-    chosen, world = robot_folder(options.kinds[0]), site_folder(options)
-    if load_robot(chosen / ROBOT_FILE).simulation is None:
-        raise OptionError(
-            f"{chosen / ROBOT_FILE} has no field 'simulation', which says how the robot is built; docs/worlds.md tells"
-        )
+    chosen, world = [robot_folder(kind) for kind in options.kinds], site_folder(options)
+    for robot in chosen:
+        if load_robot(robot / ROBOT_FILE).simulation is None:
+            raise OptionError(
+                f"{robot / ROBOT_FILE} has no field 'simulation', which says how the robot is built (docs/worlds.md)"
+            )
+    kinds = options.kinds if options.kinds[1:] else options.kinds * options.robots
     # Beside the state, which a fresh start removes.
     folder = options.state_dir.with_name(f"{options.state_dir.name}-site")
     folder.mkdir(parents=True, exist_ok=True)
-    policy = chosen if (chosen / POLICY_FILE).is_file() else world
-    for source in (world / SITE_FILE, chosen / ROBOT_FILE, chosen / RESUME_FILE, policy / POLICY_FILE):
+    policy = chosen[0] if not kinds[1:] and (chosen[0] / POLICY_FILE).is_file() else world
+    for source in (world / SITE_FILE, chosen[0] / ROBOT_FILE, chosen[0] / RESUME_FILE, policy / POLICY_FILE):
         if source.is_file():
             shutil.copy(source, folder / source.name)
         else:
             (folder / source.name).unlink(missing_ok=True)
-    return replace(options, site_dir=folder)
+    return replace(options, site_dir=folder, kinds=kinds, robots=len(kinds))
 
 
 def robot_folder(robot: str) -> Path:
@@ -119,19 +121,14 @@ def robot_folder(robot: str) -> Path:
     raise OptionError(f"there is no simulated robot '{robot}'; valid: {names}, a folder with {ROBOT_FILE}")
 
 
-def simulated_robot(options: StackOptions) -> Path:
-    """Return the robot file that says how the simulation builds the robot, where a model that it names is beside it."""
-    if options.world == TABLETOP or not options.kinds:
-        return site_folder(options) / ROBOT_FILE
-    return robot_folder(options.kinds[0]) / ROBOT_FILE
-
-
 def robot_files(options: StackOptions) -> list[Path]:
-    """Return the robot file of each robot of a home, before it has a name of its own."""
+    """Return the robot file of each robot of a home, before it has a name of its own; its model may be beside it."""
     folder = site_folder(options)
-    if options.world != TABLETOP or not options.kinds:
+    if not options.kinds:
         return [folder / ROBOT_FILE] * options.robots
-    return [folder / ARM_FILES[kind] for kind in options.kinds]
+    if options.world == TABLETOP:
+        return [folder / ARM_FILES[kind] for kind in options.kinds]
+    return [robot_folder(kind) / ROBOT_FILE for kind in options.kinds]
 
 
 def _with_table(options: StackOptions) -> StackOptions:

@@ -61,7 +61,7 @@ def run(parameters: BenchParameters) -> BenchResult:
         "model": model,
         "p_fault": rate,
         "sensors": parameters.sensors,
-        "robot": parameters.robot or "the world's own",
+        "robot": ", ".join(parameters.kinds) or "the world's own",
     }
     price = FREE if model == SCRIPTED else price_of(model, options.get("price"))
     kept = PlayedFile(folder, chosen, goes_on=model != SCRIPTED)
@@ -152,7 +152,7 @@ def _deployed(
         "architecture": architecture,
         "results": results,
         "sensors": parameters.sensors,
-        "robot": parameters.robot,
+        "kinds": parameters.kinds,
         "start_timeout_s": START_TIMEOUT_S,
     }
     if model != SCRIPTED:

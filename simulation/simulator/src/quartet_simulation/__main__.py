@@ -54,7 +54,7 @@ def _arguments(argv: Sequence[str] | None) -> dict[str, Any]:
     parser.add_argument("--seed", type=int, help="placements and noise")
     parser.add_argument("--scenario", help="a named variation of the world")
     parser.add_argument("--sensors", help="clean, typical or harsh: how far the sensors are from perfect")
-    parser.add_argument("--robot-file", type=Path, help="robot.yaml of the robots; default: that of the home")
+    parser.add_argument("--robot-file", help="robot.yaml of each robot, with commas; one: of all; default: the home's")
     parser.add_argument("--host", help="address to listen on")
     parser.add_argument("--robots", type=int, help="how many robots share the world")
     parser.add_argument("--arms", help="kinds of the arms of the world tabletop, with commas: ur5, panda")
@@ -90,15 +90,13 @@ def _maker(settings: Settings) -> Callable[[], ArmSimulation]:
     from quartet_simulation.tabletop.simulation import WORLD, TableSimulation
 
     _require_world(settings.world)
-    build = SUMMIT if settings.robot_file is None else load_build(settings.robot_file)
-    if settings.world == WORLD and build is not SUMMIT:
+    built = {path: load_build(path) for path in dict.fromkeys(settings.robot_file)}
+    builds = settings.for_each([built[path] for path in settings.robot_file] or [SUMMIT])
+    if settings.world == WORLD and built:
         raise SimulationError(f"the world {WORLD} has arms of its own; leave --robot-file out")
-    arms = settings.arms or ("panda",) * settings.robots
-    if settings.arms and (settings.world != WORLD or len(arms) != settings.robots):
-        raise SimulationError(
-            f"{len(arms)} arms ({', '.join(arms)}) do not fit {settings.robots} robots in the world "
-            f"{settings.world}; --arms is for the world {WORLD} and names one kind for each of --robots"
-        )
+    if settings.arms and settings.world != WORLD:
+        raise SimulationError(f"--arms is for the world {WORLD}, not for {settings.world}; use --robot-file")
+    arms = settings.for_each(settings.arms or ("panda",))
 
     def make() -> ArmSimulation:
         if settings.world == WORLD:
@@ -107,9 +105,8 @@ def _maker(settings: Settings) -> Callable[[], ArmSimulation]:
             settings.world,
             settings.seed,
             scenario=settings.scenario,
-            robots=settings.robots,
+            builds=builds,
             sensors=settings.sensors,
-            build=build,
         )
 
     return make

@@ -324,7 +324,7 @@ class ArmSimulation(ABC):
 
     def camera_info(self, camera: str) -> dict[str, Any]:
         """Return width, height, fx, fy, cx, cy [pixels] and frame of a camera."""
-        return frames.camera_info(self._arm_body.model, camera)
+        return frames.camera_info(self._arm_body, camera)
 
     @abstractmethod
     def odometry(self) -> dict[str, Any]:

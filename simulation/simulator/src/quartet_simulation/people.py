@@ -74,6 +74,7 @@ class People:
     """The people of one world. They know where everybody is: nothing of a robot's own is in here."""
 
     def __init__(self, physics: Physics, robot_half_width: float) -> None:
+        """`robot_half_width` is that of the widest robot, which people let pass [m]."""
         self._physics = physics
         self._floor = Costmap(physics.world, physics.model, physics.data, RADIUS)
         self._planner = PathPlanner(self._floor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import mujoco
@@ -46,10 +46,10 @@ class _Clock:
 class Physics(ArmBody):
     """Model and data of one world, and one of its robots: reads state and writes set points, nothing else."""
 
-    def __init__(self, world: World, robots: int = 1, build: RobotBuild = SUMMIT) -> None:
-        self.world, self.build = world, build
-        self.arm, self.hand = build.arm, build.hand
-        self.model = make_spec(world, robots=robots, build=build).compile()
+    def __init__(self, world: World, builds: Sequence[RobotBuild] = (SUMMIT,)) -> None:
+        """Compile the world with a robot of each build; this one is the first."""
+        self.world, self._builds = world, builds
+        self.model = make_spec(world, builds=builds).compile()
         self.data = mujoco.MjData(self.model)
         self._clock = _Clock()
         self._external = ExternalTorques(self.model)
@@ -58,7 +58,7 @@ class Physics(ArmBody):
         self._force = np.zeros(6)
         self._robot_of_pad = {
             self.model.geom(f"{prefix_of(number)}{side}_pad").id: number
-            for number in range(robots)
+            for number in range(len(builds))
             for side in ("left", "right")
         }
         self._finger_of = {robot: self._bodies[pad] for pad, robot in self._robot_of_pad.items()}
@@ -72,8 +72,9 @@ class Physics(ArmBody):
         return other
 
     def _name_robot(self, number: int) -> None:
-        world, model = self.world, self.model
+        world, model, self.build = self.world, self.model, self._builds[number]
         self.number, self.prefix = number, prefix_of(number)
+        self.arm, self.hand = self.build.arm, self.build.hand
         base = [self.name(n) for n in ("base_x", "base_y", "base_yaw")]
         self.base_qpos = [model.joint(n).qposadr[0] for n in base]
         self.base_dof = [model.joint(n).dofadr[0] for n in base]

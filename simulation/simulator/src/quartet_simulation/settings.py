@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -17,6 +18,7 @@ HEARTBEAT_TIMEOUT_S = 0.4
 FAST_HEARTBEAT_TIMEOUT_S = 5.0
 Port = Annotated[int, Field(ge=0, le=65535)]
 Namespace = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+T = TypeVar("T")
 Ports = Annotated[tuple[Port, ...], NoDecode, Field(min_length=1)]
 
 
@@ -30,11 +32,11 @@ class Settings(BaseSettings):
     scenario: str | None = None
     sensors: LevelName = DEFAULT_LEVEL
     """How far the sensors are from perfect, see sensors/levels.py."""
-    robot_file: Path | None = None
-    """robot.yaml whose part `simulation` says how the robots are built; None: as the one of the home."""
+    robot_file: Annotated[tuple[Path, ...], NoDecode, Field(max_length=MOST_ROBOTS)] = ()
+    """robot.yaml of each robot, whose part `simulation` says how it is built; one is for all. (): that of the home."""
     host: str = "127.0.0.1"
     robots: Annotated[int, Field(ge=1, le=MOST_ROBOTS)] = 1
-    """Robots in the same world, each with a rosbridge and a guard of its own."""
+    """Robots in the same world, each with a rosbridge and a guard of its own; several files or arms say how many."""
     arms: Annotated[tuple[str, ...], NoDecode] = ()
     """Kind of each robot of the world tabletop: ur5 or panda; (): Pandas."""
     namespaces: Annotated[tuple[Namespace, ...], NoDecode] = ()
@@ -88,6 +90,10 @@ class Settings(BaseSettings):
         """Silence after which the guard ends a motion [s of wall time]."""
         return self.heartbeat_timeout or (HEARTBEAT_TIMEOUT_S if self.realtime else FAST_HEARTBEAT_TIMEOUT_S)
 
+    def for_each(self, given: Sequence[T]) -> list[T]:
+        """Return what each robot has, of what one or each of them was given."""
+        return list(given) * (self.robots if len(given) == 1 else 1)
+
     def guard_secret(self) -> Secret | None:
         """What the guard's port asks for. Raises SecretError, also for a port open to others."""
         secret = find_secret(self, "guard_token")
@@ -105,10 +111,19 @@ class Settings(BaseSettings):
     def _several(cls, value: object) -> object:
         return value.split(",") if isinstance(value, str) else (value,) if isinstance(value, int) else value
 
-    @field_validator("namespaces", "arms", mode="before")
+    @field_validator("namespaces", "arms", "robot_file", mode="before")
     @classmethod
     def _names(cls, value: object) -> object:
         return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _count(self) -> Self:
+        for name in ("robot_file", "arms"):
+            given: tuple[object, ...] = getattr(self, name)
+            if len(given) > 1 and self.robots not in (1, len(given)):
+                raise ValueError(f"{name} names {len(given)} robots, not {self.robots}; leave robots out")
+            self.robots = max(self.robots, len(given))
+        return self
 
     @model_validator(mode="after")
     def _a_port_for_each(self) -> Self:

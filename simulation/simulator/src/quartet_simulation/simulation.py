@@ -6,7 +6,7 @@ One thread owns a Simulation and calls all its methods; a Scene (snapshot) may b
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -66,13 +66,15 @@ OCCUPIED_WITHIN = 0.15
 
 
 class Simulation(ArmSimulation):
-    """A world with a robot in it; `robots` of it share one world, this one is the first of them.
+    """A world with a robot of each of `builds`; this one is the first of them.
 
     Time, episode and truth are those of the world, whichever of its robots is asked; everything else is the robot's.
+    Things are placed where the first robot can fetch them.
 
     Units: m, rad, s, N. Frames: map, odom, base_footprint, those of the arm, front_camera_color_optical_frame,
-    arm_camera_color_optical_frame, laser. Quaternions are x, y, z, w. All robots are of one `build`, `sensors` is a
-    level of sensors/levels.py. Raises UnknownNameError for an unknown world, scenario or level.
+    arm_camera_color_optical_frame, laser. Quaternions are x, y, z, w. `sensors` is a level of
+    sensors/levels.py. Raises UnknownNameError for an unknown world, scenario or level, SimulationError for no robot or
+    more than MOST_ROBOTS.
     """
 
     drives = True
@@ -83,16 +85,15 @@ class Simulation(ArmSimulation):
         seed: int = 0,
         *,
         scenario: str | None = None,
-        robots: int = 1,
+        builds: Sequence[RobotBuild] = (SUMMIT,),
         sensors: str = DEFAULT_LEVEL,
-        build: RobotBuild = SUMMIT,
     ) -> None:
-        if not 1 <= robots <= MOST_ROBOTS:
-            raise SimulationError(f"{robots} robots cannot be in one world; valid: 1 to {MOST_ROBOTS}")
+        if not 1 <= len(builds) <= MOST_ROBOTS:
+            raise SimulationError(f"{len(builds)} robots cannot be in one world; valid: 1 to {MOST_ROBOTS}")
         self._level = find_level(sensors)
         self._cameras: Cameras | None = None
         self._world_name = ""
-        self._count, self._robot_build = robots, build
+        self._builds = builds
         self._host = self
         self.robots: list[Simulation] = [self]
         self.reset(world, seed, scenario)
@@ -101,8 +102,7 @@ class Simulation(ArmSimulation):
     def _beside(cls, host: Simulation, number: int) -> Simulation:
         """Another robot in the world of `host`."""
         robot = cls.__new__(cls)
-        robot._host, robot._count, robot.world, robot.robots = host, host._count, host.world, []
-        robot._robot_build = host._robot_build
+        robot._host, robot._builds, robot.world, robot.robots = host, host._builds, host.world, []
         robot._physics = host._physics.of_robot(number)
         robot._equip()
         return robot
@@ -116,20 +116,20 @@ class Simulation(ArmSimulation):
     def _build(self, name: str) -> None:
         self._close_renderer()
         self.world = find_world(name)
-        self._physics = Physics(self.world, self._count, self._robot_build)
+        self._physics = Physics(self.world, self._builds)
         self._physics.forward()
         self._equip()
-        self.robots = [self, *(Simulation._beside(self, number) for number in range(1, self._count))]
+        self.robots = [self, *(Simulation._beside(self, number) for number in range(1, len(self._builds)))]
         others = [(robot._physics, robot._base_checks) for robot in self.robots[1:]]
         self._episode = Episode(self._physics, self._base_checks, others)
-        self._people = People(self._physics, self._robot_build.base.width / 2)
+        self._people = People(self._physics, max(build.base.width for build in self._builds) / 2)
         self._events = Events(self._physics, partial(describe_object, self._physics))
         self._world_name = name
 
     def _equip(self) -> None:
         """What each robot has of its own."""
-        number, prefix = self._physics.number, self._physics.prefix
-        self._costmap = Costmap(self.world, self._physics.model, self._physics.data, self._robot_build.base.width / 2)
+        number, prefix, build = self._physics.number, self._physics.prefix, self._physics.build
+        self._costmap = Costmap(self.world, self._physics.model, self._physics.data, build.base.width / 2)
         self._equip_arm(self._physics, number, prefix)
         host = self._host
         self._obstacles = ObstacleLayer(
@@ -153,7 +153,7 @@ class Simulation(ArmSimulation):
             self._costmap,
             lambda: self._localisation,
             lambda: laser.scan(self._physics, self.seed + number, NEAR_M),
-            self._robot_build.laser_height,
+            build.laser_height,
             rays,
             0.0 if calibration is None else LIMIT * calibration.camera_rad,
             lambda: rays.measure(self.seed + number, held()),
@@ -227,12 +227,12 @@ class Simulation(ArmSimulation):
         areas = [area.name for area in self.world.areas]
         if not self._episode.closed:
             return areas
-        floor = Costmap(self.world, self._physics.model, self._physics.data, self._robot_build.base.width / 2)
+        floor = Costmap(self.world, self._physics.model, self._physics.data, self._physics.build.base.width / 2)
         planner, start = PathPlanner(floor), self._physics.base_pose()[:2]
         return [area.name for area in self.world.areas if planner.reaches(start, area.entry[:2])]
 
     def _planning_spec(self) -> mujoco.MjSpec:
-        return make_spec(self.world, textures=False, robots=self._count, build=self._robot_build)
+        return make_spec(self.world, textures=False, builds=self._builds)
 
     def _begin(self) -> None:
         level, joints = self._host._level.calibration, len(self.arm.joints)

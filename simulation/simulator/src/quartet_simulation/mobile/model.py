@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import mujoco
@@ -13,10 +14,10 @@ from quartet_simulation.names import prefix_of
 from quartet_simulation.robot.parts import DARK, GREY, GROUP, HIDDEN, LIGHT, box, capsule, quaternion
 
 
-def add_robots(spec: mujoco.MjSpec, count: int, build: RobotBuild) -> None:
-    """Add `count` robots of one build at the origin of `spec`."""
-    add_robot(spec, build)
-    for number in range(1, count):
+def add_robots(spec: mujoco.MjSpec, builds: Sequence[RobotBuild]) -> None:
+    """Add a robot of each build at the origin of `spec`; the parts of robot n are named with `prefix_of(n)`."""
+    add_robot(spec, builds[0])
+    for number, build in enumerate(builds[1:], 1):
         one = mujoco.MjSpec()
         one.compiler.degree = False
         add_robot(one, build)

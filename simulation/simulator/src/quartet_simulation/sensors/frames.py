@@ -78,12 +78,13 @@ def optical_pose(physics: ArmBody, camera: str) -> np.ndarray:
     return pose
 
 
-def camera_info(model: mujoco.MjModel, camera: str) -> dict[str, Any]:
-    """Pinhole intrinsics in pixels. Raises UnknownNameError."""
+def camera_info(physics: ArmBody, camera: str) -> dict[str, Any]:
+    """Pinhole intrinsics of a camera of the robot, or of the overhead one, in pixels. Raises UnknownNameError."""
     if camera not in SIZES:
         raise UnknownNameError("camera", camera, SIZES)
     width, height = SIZES[camera]
-    fovy = math.radians(float(model.cam_fovy[model.camera(camera).id]))
+    index = physics.model.camera(camera if camera == "overhead" else physics.name(camera)).id
+    fovy = math.radians(float(physics.model.cam_fovy[index]))
     focal = height / 2 / math.tan(fovy / 2)
     frame = OPTICAL.get(camera, camera)
     return {

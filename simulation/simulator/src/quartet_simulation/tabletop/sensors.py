@@ -69,7 +69,7 @@ class TableSensors:
 
     def camera_info(self, camera: str) -> dict[str, float]:
         """Return fx, fy, cx and cy of a camera [pixels]."""
-        info = frames.camera_info(self._body.model, camera)
+        info = frames.camera_info(self._body, camera)
         return {name: float(info[name]) for name in ("fx", "fy", "cx", "cy")}
 
     def camera_pose(self, camera: str) -> np.ndarray:

@@ -32,7 +32,7 @@ def unsolvable(world: str, seeds: tuple[int, ...] = SEEDS, build: RobotBuild = S
     """
     found: list[str] = []
     try:
-        sim = Simulation(world, seeds[0], sensors="clean", build=build)
+        sim = Simulation(world, seeds[0], sensors="clean", builds=[build])
     except SimulationError as error:
         return [str(error)]
     try:

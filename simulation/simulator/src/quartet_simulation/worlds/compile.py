@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import mujoco
 
 from quartet_simulation.mobile.build import SUMMIT, RobotBuild
@@ -23,8 +25,8 @@ def parking_of(index: int) -> tuple[float, float]:
     return PARKING[0] + 0.5 * (index % 6), PARKING[1] + 0.5 * (index // 6)
 
 
-def make_spec(world: World, *, textures: bool = True, robots: int = 1, build: RobotBuild = SUMMIT) -> mujoco.MjSpec:
-    """The world with its robots, of one build, and all its objects."""
+def make_spec(world: World, *, textures: bool = True, builds: Sequence[RobotBuild] = (SUMMIT,)) -> mujoco.MjSpec:
+    """The world with a robot of each build, and all its objects."""
     spec = new_scene(world.name)
     spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
     spec.option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SLEEP)
@@ -55,7 +57,7 @@ def make_spec(world: World, *, textures: bool = True, robots: int = 1, build: Ro
     cx, cy, height = world.overhead
     spec.worldbody.add_camera(name="overhead", pos=(cx, cy, height), quat=(1, 0, 0, 0), fovy=45)
     world.build(spec)
-    add_robots(spec, robots, build)
+    add_robots(spec, builds)
     for index, name in enumerate(world.objects):
         add_object(spec, world.kinds[name], parking_of(index), textures=textures)
     for person in world.people:
@@ -69,5 +71,5 @@ def make_spec(world: World, *, textures: bool = True, robots: int = 1, build: Ro
         # Robot parts touch the world and other robots but not each other: self-collision is the planner's business.
         own = number_of(geom.name)
         geom.contype = 2 << own
-        geom.conaffinity = 1 | sum(2 << other for other in range(robots) if other != own)
+        geom.conaffinity = 1 | sum(2 << other for other in range(len(builds)) if other != own)
     return spec
