@@ -33,7 +33,7 @@ from quartet_deployment._robots import (
 )
 from quartet_deployment._secrets.folder import ADMIN_FILE, SecretsFolder
 from quartet_deployment._secrets.layout import SERVERS, USERS_FILE
-from quartet_deployment._world import POLICY_FILE, RESUME_FILE, TABLETOP, site_folder
+from quartet_deployment._world import OWN_FILES, TABLETOP, site_folder
 from quartet_deployment.errors import OptionError
 from quartet_site import load_robot, load_site
 
