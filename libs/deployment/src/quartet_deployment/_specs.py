@@ -223,11 +223,7 @@ def _files(at: Addresses, folder: Path, *, bridges: bool = False) -> dict[str, s
         robot.name: {
             "robot_file": str(robot.robot_file),
             "site_file": str(site_of(robot, folder)),
-            **{
-                f"{own.stem}_file": str(own)
-                for own in map(robot.source.with_name, (RESUME_FILE, POLICY_FILE))
-                if own.is_file()
-            },
+            **{f"{own.stem}_file": str(own) for own in map(robot.source.with_name, OWN_FILES) if own.is_file()},
             **({"bridge_url": robot.bridge} if bridges else {}),
         }
         for robot in at.robots
