@@ -18,7 +18,7 @@ from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
 from quartet_deployment import project_root
 from quartet_simulation.bodies.body import Body
 from quartet_simulation.bodies.contacts import Contacts
-from quartet_simulation.bodies.load import BODY_FILE, ROBOT_FILE, build_of, find_body
+from quartet_simulation.bodies.load import ROBOT_FILE, body_files, build_of, find_body
 from quartet_simulation.bodies.reach import in_plane
 from quartet_simulation.bodies.resume import resume_of
 from quartet_simulation.bodies.solve import ROUNDS, Solver
@@ -77,9 +77,8 @@ def run(parameters: BenchParameters) -> BenchResult:
 
 def bodies(parameters: BenchParameters) -> dict[str, Path]:
     """Return the file of each body that is measured. Raises OptionError for a robot that there is not."""
-    robots = project_root() / "deploy" / "robots"
-    found = {path.parent.name: path for name in (ROBOT_FILE, BODY_FILE) for path in sorted(robots.glob(f"*/{name}"))}
-    found["home"] = project_root() / "deploy" / "sites" / "home" / ROBOT_FILE
+    deploy = project_root() / "deploy"
+    found = {**body_files(deploy / "robots"), "home": deploy / "sites" / "home" / ROBOT_FILE}
     if parameters.robot is not None:
         if parameters.robot not in found:
             raise OptionError(f"robot: there is no '{parameters.robot}'; valid: {', '.join(sorted(found))}")
@@ -92,9 +91,7 @@ class Check:
 
     def __init__(self, path: Path, body: Body, seed: int) -> None:
         assert body.arm is not None
-        contacts = Contacts(body, body.arm)
-        samples = sample(body, body.arm, contacts, seed)
-        self._solver = Solver(body.arm.chain, contacts, samples, seed)
+        self._solver = Solver(sample(Contacts(body, body.arm), seed), seed)
         self._body = body
         build = build_of(path) if path.name == ROBOT_FILE else None
         self._planner = None if build is None else bare(build)
