@@ -93,8 +93,7 @@ class Check:
         assert body.arm is not None
         self._solver = Solver(sample(Contacts(body, body.arm), seed), seed)
         self._body = body
-        build = build_of(path) if path.name == ROBOT_FILE else None
-        self._planner = None if build is None else bare(build)
+        self._planner = bare(build_of(path)) if path.name == ROBOT_FILE else None
 
     def reached(self, points: np.ndarray, *, from_above: bool) -> np.ndarray:
         """Return for points (N, 3) in the base frame [m] whether a pose was found that holds, (N,)."""
@@ -121,14 +120,15 @@ def _measure(path: Path, body: Body, points: int, seed: int) -> tuple[dict[str, 
     bands = list(_claims(resume.reach, check, points, rng))
     shares = [one["reached"] / points for one in bands]
     reached, claimed = _half_plane(resume.reach, check, 4 * points, rng)
+    sphere, box = (_share(one, check) for one in _in_shapes(resume, points, rng))
     row = {
         "claimed_reached": round(float(np.mean(shares)), 4),
         "worst_band": min(shares),
         "reached_claimed": round(claimed / reached, 4),
         "claimed": claimed,
         "reached": reached,
-        "sphere_reached": _share(_in_sphere(resume, points, rng), check),
-        "box_reached": _share(_in_box(resume, points, rng), check),
+        "sphere_reached": sphere,
+        "box_reached": box,
         "cpu_s": round(cpu_s, 1),
         "stable": stable,
     }
@@ -171,18 +171,15 @@ def _half_plane(reach: Reach, check: Check, points: int, rng: np.random.Generato
     return reached, claimed
 
 
-def _in_sphere(resume: Resume, points: int, rng: np.random.Generator) -> np.ndarray:
-    sphere = resume.body.sphere
+def _in_shapes(resume: Resume, points: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield points (N, 3) in the sphere and in the box of a workspace, in the base frame [m]."""
+    sphere, box = resume.body.sphere, resume.body.box
     assert sphere is not None
+    assert box is not None
     ways = rng.normal(size=(points, 3))
     ways *= sphere.radius * rng.uniform(size=(points, 1)) ** (1 / 3) / np.linalg.norm(ways, axis=1, keepdims=True)
-    return (np.array(sphere.center) + ways)[:, (0, 2, 1)]
-
-
-def _in_box(resume: Resume, points: int, rng: np.random.Generator) -> np.ndarray:
-    box = resume.body.box
-    assert box is not None
-    return rng.uniform(box.min_bound, box.max_bound, (points, 3))[:, (0, 2, 1)]
+    yield (np.array(sphere.center) + ways)[:, (0, 2, 1)]
+    yield rng.uniform(box.min_bound, box.max_bound, (points, 3))[:, (0, 2, 1)]
 
 
 def _share(points: np.ndarray, check: Check) -> float:

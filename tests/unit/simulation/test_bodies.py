@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from quartet_benchmarks.resume import Check
-from quartet_simulation.bodies.body import data_of
 from quartet_simulation.bodies.contacts import Contacts
 from quartet_simulation.bodies.load import find_body
 from quartet_simulation.bodies.reach import in_plane
 from quartet_simulation.bodies.resume import cameras_of, resume_of
 from quartet_simulation.bodies.workspace import sample
+from quartet_simulation.described.reading import data_of
 from quartet_simulation.described.structure import pose_of
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.mobile.file import load_build

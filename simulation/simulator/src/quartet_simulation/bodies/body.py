@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.described.chain import Chain
+from quartet_simulation.described.reading import data_of
 from quartet_simulation.described.structure import pose_of
 from quartet_site import BodyFile
 
@@ -50,14 +51,6 @@ class Body:
         posture[self.model.jnt_qposadr[list(self.arm.joints)]] = joints
         link = pose_of(data_of(self.model, posture), int(self.model.jnt_bodyid[self.arm.joints[-1]]))
         return np.linalg.inv(self.base) @ link @ self.arm.chain.tool
-
-
-def data_of(model: mujoco.MjModel, posture: np.ndarray) -> mujoco.MjData:
-    """Return data of a model in a posture, kinematics computed."""
-    data = mujoco.MjData(model)
-    data.qpos[:] = posture
-    mujoco.mj_kinematics(model, data)
-    return data
 
 
 def add_floor(spec: mujoco.MjSpec) -> None:

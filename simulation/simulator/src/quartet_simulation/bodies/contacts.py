@@ -29,7 +29,9 @@ class Contacts:
         self.data = mujoco.MjData(self.model)
         self.data.qpos[:] = body.posture
         self._places = self.model.jnt_qposadr[list(arm.joints)]
-        self._rank = _ranks(self.model, arm)
+        links = set(self.model.jnt_bodyid[list(arm.joints)].tolist())
+        self._rank = np.array([len(links & set(lineage(self.model, body))) for body in range(self.model.nbody)])
+        """How many joints of the arm move each body (B,)."""
         self._floor = int(self.model.body(FLOOR).id)
         self._mask()
         rank, floor = self._rank, self._floor
@@ -72,9 +74,3 @@ class Contacts:
         bodies = model.geom_bodyid[data.contact.geom]
         counts = (data.contact.dist < 0) & ~self._apart[bodies[:, 0], bodies[:, 1]]
         return [(int(min(pair)), int(max(pair))) for pair in bodies[counts]]
-
-
-def _ranks(model: mujoco.MjModel, arm: BodyArm) -> np.ndarray:
-    """Return for each body how many joints of the arm move it, (B,)."""
-    links = [int(model.jnt_bodyid[joint]) for joint in arm.joints]
-    return np.array([len(set(links) & set(lineage(model, body))) for body in range(model.nbody)])

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import mujoco
 import numpy as np
 
 from quartet_simulation.arm.model import standing
-from quartet_simulation.bodies.body import FLOOR, Body, BodyArm, add_floor, data_of
+from quartet_simulation.bodies.body import FLOOR, Body, BodyArm, add_floor
 from quartet_simulation.described.chain import chain_of
-from quartet_simulation.described.reading import ROOT, ModelFile, parsed, read_model, reference_of, told
+from quartet_simulation.described.reading import ROOT, ModelFile, data_of, parsed, told
 from quartet_simulation.described.structure import MOVES, Names, frame_in, lineage, listed, pose_of
-from quartet_simulation.errors import ModelFileError
 from quartet_site import BodyFile, Fault
 
 LEAST_MASS = 1e-6
 """Of links that have none [kg, kgm²]."""
 _LOOPS = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))
-
-
-def read_and_fitted(file: BodyFile, folder: Path) -> tuple[Body | None, list[Fault]]:
-    """Return the body of a file in `folder`, or None and what does not fit its model, each fault with its place."""
-    try:
-        read = read_model(file.model, folder)
-        return fitted(file, read, compiled_on_floor(read))
-    except ModelFileError as error:
-        return None, [(("model",), str(error))]
 
 
 def fitted(file: BodyFile, read: ModelFile, model: mujoco.MjModel) -> tuple[Body | None, list[Fault]]:
@@ -35,7 +23,7 @@ def fitted(file: BodyFile, read: ModelFile, model: mujoco.MjModel) -> tuple[Body
     foot = first_link(model) if file.foot is None else names.find(mujoco.mjtObj.mjOBJ_BODY, file.foot)
     if foot is None:
         return None, [(("foot",), f"the model has no body '{file.foot}'; valid: {names.bodies()}")]
-    model.body(FLOOR).pos[2] = reference_of(model).xpos[foot][2] - file.position_m[2]
+    model.body(FLOOR).pos[2] = data_of(model).xpos[foot][2] - file.position_m[2]
     posture = model.qpos0.copy()
     limited = np.isin(model.jnt_type, list(MOVES)) & (model.jnt_limited != 0)
     places = model.jnt_qposadr[limited]
@@ -100,8 +88,11 @@ def _chain(
     ]
     joints = tuple(joint for name, joint in called.items() if name in (file.arm.joints or called))
     faults += [(("arm",), fault) for joint in joints if (fault := _fault_of(read, model, joint))]
-    if loop := _loop(names, carriers):
-        faults.append((("model",), f"{read.path}: {loop}"))
+    ends = np.column_stack([model.eq_obj1id, model.eq_obj2id])
+    ends = ends[np.isin(model.eq_type, _LOOPS) & (model.eq_objtype == mujoco.mjtObj.mjOBJ_BODY)].flatten().tolist()
+    if looped := [end for end in ends if not set(lineage(model, end)).isdisjoint(carriers)]:
+        text = f"an equality closes a loop at '{names.body(looped[0])}', which the arm moves"
+        faults.append((("model",), f"{read.path}: {text}; valid: a tree of links, so leave the equality out"))
     if faults:
         return None, faults
     return BodyArm(chain_of(model, data, joints, base, found[1]), joints, file.arm.bearing_deg), []
@@ -124,18 +115,4 @@ def _fault_of(read: ModelFile, model: mujoco.MjModel, joint: int) -> str | None:
         return f"{where} has no limits; valid: <limit> with lower below upper (a range in MJCF), or a continuous joint"
     if limited and model.jnt_range[joint, 0] >= model.jnt_range[joint, 1]:
         return f"{where} has the limits {model.jnt_range[joint].tolist()}; valid: lower below upper"
-    return None
-
-
-def _loop(names: Names, carriers: list[int]) -> str | None:
-    """Return why an equality of MJCF closes a loop with the chain."""
-    model = names.model
-    for number in range(model.neq):
-        closes = int(model.eq_type[number]) in _LOOPS and int(model.eq_objtype[number]) == int(mujoco.mjtObj.mjOBJ_BODY)
-        ends = (int(model.eq_obj1id[number]), int(model.eq_obj2id[number])) if closes else ()
-        if moved := [end for end in ends if not set(lineage(model, end)).isdisjoint(carriers)]:
-            return (
-                f"an equality closes a loop at '{names.body(moved[0])}', which the arm moves; valid: a tree of links, "
-                "so leave the equality out"
-            )
     return None

@@ -9,8 +9,8 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.bodies.body import Body, add_floor
-from quartet_simulation.bodies.fit import compiled_on_floor, first_link, fitted, read_and_fitted
-from quartet_simulation.described.reading import SUFFIXES, ModelFile, read_model, reference_of
+from quartet_simulation.bodies.fit import compiled_on_floor, first_link, fitted
+from quartet_simulation.described.reading import SUFFIXES, ModelFile, data_of, read_model
 from quartet_simulation.described.structure import lineage
 from quartet_simulation.errors import ModelFileError, SimulationError
 from quartet_simulation.mobile.build import SUMMIT, CameraMount, RobotBuild
@@ -102,7 +102,11 @@ def _of_file(path: Path) -> Body:
     made: list[Body] = []
 
     def check(file: BodyFile) -> list[Fault]:
-        body, faults = read_and_fitted(file, path.resolve().parent)
+        try:
+            read = read_model(file.model, path.resolve().parent)
+            body, faults = fitted(file, read, compiled_on_floor(read))
+        except ModelFileError as error:
+            return [(("model",), str(error))]
         made.extend([] if body is None else [body])
         return faults
 
@@ -123,7 +127,7 @@ def _of_model(path: Path) -> Body:
     file = BodyFile.model_validate({
         "name": stem if stem[:1].isalpha() else "robot",
         "model": path.name,
-        "position_m": (0.0, 0.0, float(reference_of(model).xpos[first_link(model)][2])),
+        "position_m": (0.0, 0.0, float(data_of(model).xpos[first_link(model)][2])),
         "arm": {"hand": {"body": hand}},
         "mobility": {"kind": "none", "footprint_radius_m": PLAIN_FOOTPRINT_M, "speed_m_s": 0.0},
     })  # fmt: skip

@@ -9,10 +9,11 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from quartet_simulation.bodies.body import FLOOR, Body, data_of
+from quartet_simulation.bodies.body import FLOOR, Body
 from quartet_simulation.bodies.contacts import Contacts
 from quartet_simulation.bodies.reach import reach_of
 from quartet_simulation.bodies.workspace import sample
+from quartet_simulation.described.reading import data_of
 from quartet_simulation.described.structure import lineage, pose_of
 from quartet_site.resume import Box, CameraInfo, Manipulation, Perception, Resume, ResumeBody, Sphere, Summary
 

@@ -41,8 +41,8 @@ def sample(contacts: Contacts, seed: int) -> Samples:
         met = sorted({f"'{one}' with '{other}'" for one, other in contacts.met(joints[len(joints) // 2])})
         raise SimulationError(
             f"{contacts.name}: the hand reaches nothing, since the robot meets itself or the floor in all "
-            f"{len(joints)} poses of its arm, such as {', '.join(met[:3])}; valid: a foot, position and posture in which it stands "
-            "clear, and meshes that collide without overlaps"
+            f"{len(joints)} poses of its arm, such as {', '.join(met[:3])}; valid: a foot, position and posture in "
+            "which it stands clear, and meshes that collide without overlaps"
         )
     points = contacts.arm.chain.poses(free)[0][:, :3, 3]
     if not (farthest := float(np.abs(points).max())) <= MOST_REACH_M:

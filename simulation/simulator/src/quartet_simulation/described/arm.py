@@ -17,7 +17,7 @@ from quartet_simulation.described.chain import chain_of
 from quartet_simulation.described.hand import Hand, hand_of
 from quartet_simulation.described.joining import NoSuchBodyError, joined
 from quartet_simulation.described.parts import Parts, stiffness_of
-from quartet_simulation.described.reading import ModelFile, compiled, read_model, reference_of
+from quartet_simulation.described.reading import ModelFile, compiled, data_of, read_model
 from quartet_simulation.described.structure import (
     BASE,
     MODEL,
@@ -62,7 +62,7 @@ def described_arm(file: RobotFile, folder: Path) -> tuple[ArmKind | None, list[F
         except NoSuchBodyError as error:
             text = f"the arm's model has no body '{gripper.at}'; valid: {listed(error.args)}"
             return None, [(GRIPPER_AT, text)]
-    found, faults = structure_of(file, model, reference_of(model))
+    found, faults = structure_of(file, model, data_of(model))
     if found is None:
         return None, faults
     hand, faults = hand_of(file, found)
