@@ -120,7 +120,7 @@ def _measure(path: Path, body: Body, points: int, seed: int) -> tuple[dict[str, 
     bands = list(_claims(resume.reach, check, points, rng))
     shares = [one["reached"] / points for one in bands]
     reached, claimed = _half_plane(resume.reach, check, 4 * points, rng)
-    sphere, box = (_share(one, check) for one in _in_shapes(resume, points, rng))
+    sphere, box = _shapes(resume, check, points, rng)
     row = {
         "claimed_reached": round(float(np.mean(shares)), 4),
         "worst_band": min(shares),
@@ -171,18 +171,13 @@ def _half_plane(reach: Reach, check: Check, points: int, rng: np.random.Generato
     return reached, claimed
 
 
-def _in_shapes(resume: Resume, points: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield points (N, 3) in the sphere and in the box of a workspace, in the base frame [m]."""
+def _shapes(resume: Resume, check: Check, points: int, rng: np.random.Generator) -> Iterator[float]:
+    """Yield the shares that are reached of the points over the floor in sphere and box of a workspace."""
     sphere, box = resume.body.sphere, resume.body.box
     assert sphere is not None
     assert box is not None
     ways = rng.normal(size=(points, 3))
     ways *= sphere.radius * rng.uniform(size=(points, 1)) ** (1 / 3) / np.linalg.norm(ways, axis=1, keepdims=True)
-    yield (np.array(sphere.center) + ways)[:, (0, 2, 1)]
-    yield rng.uniform(box.min_bound, box.max_bound, (points, 3))[:, (0, 2, 1)]
-
-
-def _share(points: np.ndarray, check: Check) -> float:
-    """Return the share of points over the floor that is reached."""
-    over = points[points[:, 2] > 0]
-    return round(float(check.reached(over, from_above=False).mean()), 4)
+    for drawn in (np.array(sphere.center) + ways, rng.uniform(box.min_bound, box.max_bound, (points, 3))):
+        over = drawn[drawn[:, 1] > 0][:, (0, 2, 1)]
+        yield round(float(check.reached(over, from_above=False).mean()), 4)

@@ -38,13 +38,14 @@ def resume_of(body: Body, seed: int = 0) -> Resume:
         points = samples.points[:, (0, 2, 1)]
         centre = points.mean(axis=0)
         radius = float(np.linalg.norm(points - centre, axis=1).max())
-        sphere = Sphere(center=_rounded(centre), radius=round(radius, DIGITS))
-        box = Box(min_bound=_rounded(points.min(axis=0)), max_bound=_rounded(points.max(axis=0)))
+        sphere = Sphere(center=centre.round(DIGITS).tolist(), radius=round(radius, DIGITS))
+        box = Box(
+            min_bound=points.min(axis=0).round(DIGITS).tolist(), max_bound=points.max(axis=0).round(DIGITS).tolist()
+        )
         slides = int(body.arm.chain.slides.sum())
         workspace = box if 2 * slides >= len(body.arm.joints) else sphere
         sampled = {"sphere": sphere, "box": box, "poses": samples.sampled, "free": len(samples.joints)}
         reach = reach_of(samples, seed)
-    tilts = {name: round(math.degrees(camera.tilt_rad), 1) for name, camera in file.cameras.items()}
     return Resume(
         robot_id=file.name,
         robot_type=file.type or file.name,
@@ -55,17 +56,12 @@ def resume_of(body: Body, seed: int = 0) -> Resume:
             role=file.role,
             tree="\n".join(_tree(body, body.foot)),
             mobility=file.mobility,
-            camera_tilt=tilts,
+            camera_tilt={name: round(math.degrees(camera.tilt_rad), 1) for name, camera in file.cameras.items()},
             seed=seed,
             **sampled,
         ),
         reach=reach,
     )
-
-
-def _rounded(values: np.ndarray) -> tuple[float, float, float]:
-    x, height, y = (round(float(value), DIGITS) for value in values)
-    return x, height, y
 
 
 def cameras_of(body: Body) -> dict[str, CameraInfo]:
