@@ -172,15 +172,16 @@ def new_world(folder: Path, like: str) -> None:
 
 def run_worlds(*arguments: str) -> str:
     """Return what a command of quartet_simulation.world_tool prints. Raises OptionError with its complaint."""
+    module = "quartet_simulation.world_tool"
     done = subprocess.run(
-        [sys.executable, "-m", "quartet_simulation.world_tool", *arguments],
+        [sys.executable, "-m", module, *arguments],
         env={**os.environ, "MUJOCO_GL": headless_gl()},
         capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode != 0:
-        raise OptionError(done.stderr.strip() or f"world {arguments[0]} ended with status {done.returncode}")
+        raise OptionError(done.stderr.strip() or f"{module} ended with status {done.returncode}")
     return done.stdout.strip()
 
 
