@@ -18,7 +18,7 @@ from quartet_benchmarks.result import BenchParameters, BenchResult, Rate
 from quartet_deployment import project_root
 from quartet_simulation.bodies.body import Body
 from quartet_simulation.bodies.contacts import Contacts
-from quartet_simulation.bodies.load import BODY_FILE, ROBOT_FILE, build_of, find_body
+from quartet_simulation.bodies.load import ROBOT_FILE, body_files, build_of, find_body
 from quartet_simulation.bodies.reach import in_plane
 from quartet_simulation.bodies.resume import resume_of
 from quartet_simulation.bodies.solve import ROUNDS, Solver
@@ -77,12 +77,11 @@ def run(parameters: BenchParameters) -> BenchResult:
 
 def bodies(parameters: BenchParameters) -> dict[str, Path]:
     """Return the file of each body that is measured. Raises OptionError for a robot that there is not."""
-    robots = project_root() / "deploy" / "robots"
-    found = {path.parent.name: path for name in (ROBOT_FILE, BODY_FILE) for path in sorted(robots.glob(f"*/{name}"))}
-    found["home"] = project_root() / "deploy" / "sites" / "home" / ROBOT_FILE
+    deploy = project_root() / "deploy"
+    found = {**body_files(deploy / "robots"), "home": deploy / "sites" / "home" / ROBOT_FILE}
+    if unknown := [name for name in parameters.kinds if name not in found]:
+        raise OptionError(f"robot: there is no '{unknown[0]}'; valid: {', '.join(sorted(found))}")
     if parameters.kinds:
-        if unknown := [name for name in parameters.kinds if name not in found]:
-            raise OptionError(f"robot: there is no '{unknown[0]}'; valid: {', '.join(sorted(found))}")
         return {name: found[name] for name in parameters.kinds}
     return {name: path for name, path in found.items() if not parameters.short or name in SHORT_BODIES}
 
@@ -92,12 +91,9 @@ class Check:
 
     def __init__(self, path: Path, body: Body, seed: int) -> None:
         assert body.arm is not None
-        contacts = Contacts(body, body.arm)
-        samples = sample(body, body.arm, contacts, seed)
-        self._solver = Solver(body.arm.chain, contacts, samples, seed)
+        self._solver = Solver(sample(Contacts(body, body.arm), seed), seed)
         self._body = body
-        build = build_of(path) if path.name == ROBOT_FILE else None
-        self._planner = None if build is None else bare(build)
+        self._planner = bare(build_of(path)) if path.name == ROBOT_FILE else None
 
     def reached(self, points: np.ndarray, *, from_above: bool) -> np.ndarray:
         """Return for points (N, 3) in the base frame [m] whether a pose was found that holds, (N,)."""
@@ -124,14 +120,15 @@ def _measure(path: Path, body: Body, points: int, seed: int) -> tuple[dict[str, 
     bands = list(_claims(resume.reach, check, points, rng))
     shares = [one["reached"] / points for one in bands]
     reached, claimed = _half_plane(resume.reach, check, 4 * points, rng)
+    sphere, box = _shapes(resume, check, points, rng)
     row = {
         "claimed_reached": round(float(np.mean(shares)), 4),
         "worst_band": min(shares),
         "reached_claimed": round(claimed / reached, 4),
         "claimed": claimed,
         "reached": reached,
-        "sphere_reached": _share(_in_sphere(resume, points, rng), check),
-        "box_reached": _share(_in_box(resume, points, rng), check),
+        "sphere_reached": sphere,
+        "box_reached": box,
         "cpu_s": round(cpu_s, 1),
         "stable": stable,
     }
@@ -174,21 +171,13 @@ def _half_plane(reach: Reach, check: Check, points: int, rng: np.random.Generato
     return reached, claimed
 
 
-def _in_sphere(resume: Resume, points: int, rng: np.random.Generator) -> np.ndarray:
-    sphere = resume.body.sphere
+def _shapes(resume: Resume, check: Check, points: int, rng: np.random.Generator) -> Iterator[float]:
+    """Yield the shares that are reached of the points over the floor in sphere and box of a workspace."""
+    sphere, box = resume.body.sphere, resume.body.box
     assert sphere is not None
+    assert box is not None
     ways = rng.normal(size=(points, 3))
     ways *= sphere.radius * rng.uniform(size=(points, 1)) ** (1 / 3) / np.linalg.norm(ways, axis=1, keepdims=True)
-    return (np.array(sphere.center) + ways)[:, (0, 2, 1)]
-
-
-def _in_box(resume: Resume, points: int, rng: np.random.Generator) -> np.ndarray:
-    box = resume.body.box
-    assert box is not None
-    return rng.uniform(box.min_bound, box.max_bound, (points, 3))[:, (0, 2, 1)]
-
-
-def _share(points: np.ndarray, check: Check) -> float:
-    """Return the share of points over the floor that is reached."""
-    over = points[points[:, 2] > 0]
-    return round(float(check.reached(over, from_above=False).mean()), 4)
+    for drawn in (np.array(sphere.center) + ways, rng.uniform(box.min_bound, box.max_bound, (points, 3))):
+        over = drawn[drawn[:, 1] > 0][:, (0, 2, 1)]
+        yield round(float(check.reached(over, from_above=False).mean()), 4)

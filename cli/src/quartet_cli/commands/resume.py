@@ -4,7 +4,7 @@ import asyncio
 import os
 import re
 from importlib.resources import files
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from pydantic import ValidationError
@@ -14,6 +14,7 @@ from quartet_cli.errors import UsageError
 from quartet_contracts.story import printable
 from quartet_deployment import OptionError, is_body, resume_of
 from quartet_site import Resume, Summaries, rendered, summarised
+from quartet_site.resume import Format
 
 GATEWAY = "gateway/"
 """Begins the name of a model: that of an agent at the gateway."""
@@ -34,7 +35,7 @@ def resume(
         ),
     ],
     format: Annotated[
-        Literal["json", "xml", "markdown", "text"] | None,
+        Format | None,
         typer.Option("--format", help="Of the robot's resume; default: text."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Which poses of the arm are sampled.")] = 0,

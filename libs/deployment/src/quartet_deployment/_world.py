@@ -172,23 +172,7 @@ def new_world(folder: Path, like: str) -> None:
 
 def run_worlds(*arguments: str) -> str:
     """Return what a command of quartet_simulation.world_tool prints. Raises OptionError with its complaint."""
-    return _run_tool("quartet_simulation.world_tool", *arguments)
-
-
-def resume_of(body: str, seed: int = 0) -> Resume:
-    """Return the resume of a body: a name in deploy/robots, a folder or a file. Raises OptionError."""
-    robots = str(project_root() / "deploy" / "robots")
-    printed = _run_tool("quartet_simulation.bodies", body, "--robots", robots, "--seed", str(seed))
-    return Resume.model_validate_json(printed)
-
-
-def is_body(named: str) -> bool:
-    """Return whether a name is that of a body: a folder in deploy/robots, or the path of a folder or file."""
-    path = Path(named)
-    return bool(path.suffix) or "/" in named or path.is_dir() or (project_root() / "deploy" / "robots" / named).is_dir()
-
-
-def _run_tool(module: str, *arguments: str) -> str:
+    module = "quartet_simulation.world_tool"
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments],
         env={**os.environ, "MUJOCO_GL": headless_gl()},
@@ -199,3 +183,15 @@ def _run_tool(module: str, *arguments: str) -> str:
     if done.returncode != 0:
         raise OptionError(done.stderr.strip() or f"{module} ended with status {done.returncode}")
     return done.stdout.strip()
+
+
+def resume_of(body: str, seed: int = 0) -> Resume:
+    """Return the resume of a body: a name in deploy/robots, a folder or a file. Raises OptionError."""
+    robots = str(project_root() / "deploy" / "robots")
+    return Resume.model_validate_json(run_worlds("resume", body, "--robots", robots, "--seed", str(seed)))
+
+
+def is_body(named: str) -> bool:
+    """Return whether a name is that of a body: a folder in deploy/robots, or the path of a folder or file."""
+    path = Path(named)
+    return bool(path.suffix) or "/" in named or path.is_dir() or (project_root() / "deploy" / "robots" / named).is_dir()

@@ -1,6 +1,6 @@
 """The robot file, the site file and the policy file: schema, loading, messages that name file, line and field."""
 
-from quartet_site._body import BodyFile, Mobility, load_body, mobility_of
+from quartet_site._body import BodyFile, Mobility
 from quartet_site._corrected import write_correction
 from quartet_site._load import Fault, load_file, load_policy, load_robot, load_site
 from quartet_site._outline import distance_to_edge, inside
@@ -68,14 +68,12 @@ __all__ = [
     "field_error",
     "inside",
     "is_floor",
-    "load_body",
     "load_file",
     "load_policy",
     "load_resume",
     "load_robot",
     "load_robots",
     "load_site",
-    "mobility_of",
     "normalise",
     "rendered",
     "summarised",

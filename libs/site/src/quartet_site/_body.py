@@ -1,12 +1,9 @@
 """The body file: how any robot is built, with or without an arm, on wheels, legs or rotors."""
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from quartet_site._load import Check, load_file
-from quartet_site._robot import RobotFile
 from quartet_site._section import Finite, Positive, Section
 from quartet_site._simulated import Position, SimulatedTool
 
@@ -76,14 +73,3 @@ class BodyFile(Section):
     arm: BodyArm | None = None
     cameras: dict[str, BodyCamera] = {}
     mobility: Mobility
-
-
-def load_body(path: Path, check: Check[BodyFile] | None = None) -> BodyFile:
-    """Return the body file at `path`; `check` finds what does not fit its model. Raises SiteFileError."""
-    return load_file(path, BodyFile, "body file", check=check)
-
-
-def mobility_of(robot: RobotFile) -> Mobility:
-    """Return the mobility of a robot file, which states neither steps nor slopes: a flat floor."""
-    base = robot.base
-    return Mobility(footprint_radius_m=base.footprint_radius_m, speed_m_s=base.linear_speed_m_s)

@@ -146,13 +146,10 @@ class Summaries(Section):
 
 def summarised(resume: Resume, summaries: Summaries | None = None) -> Resume:
     """Return a resume with summaries, by default those that rules write."""
-    words = summaries or _by_rules(resume)
+    parts: dict[str, Summary] = {name: getattr(resume, name) for name in Summaries.model_fields}
+    words = (summaries or _by_rules(resume)).model_dump()
     return resume.model_copy(
-        update={
-            "mobility": Summary(summary=words.mobility),
-            "perception": resume.perception.model_copy(update={"summary": words.perception}),
-            "manipulation": resume.manipulation.model_copy(update={"summary": words.manipulation}),
-        }
+        update={name: part.model_copy(update={"summary": words[name]}) for name, part in parts.items()}
     )
 
 

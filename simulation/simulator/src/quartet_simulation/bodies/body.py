@@ -8,8 +8,9 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.described.chain import Chain
+from quartet_simulation.described.reading import data_of
 from quartet_simulation.described.structure import pose_of
-from quartet_site import Mobility
+from quartet_site import BodyFile
 
 FLOOR = "the floor"
 """Body of the floor in a compiled model."""
@@ -25,30 +26,13 @@ class BodyArm:
     bearing: float = 0.0
     """Of the points about which claims are made [degrees]."""
 
-    @property
-    def telescopes(self) -> bool:
-        """Whether at least as many joints slide as turn, so that a box stands for the workspace, not a sphere."""
-        return 2 * int(self.chain.slides.sum()) >= len(self.joints)
-
-
-@dataclass(frozen=True)
-class Camera:
-    """A camera in its link: position [m], horizontal field of view and tilt below the horizon at rest [degrees]."""
-
-    link: int
-    position: tuple[float, float, float]
-    hfov_deg: float
-    tilt_deg: float
-    moved: bool
-
 
 @dataclass(frozen=True)
 class Body:
     """A robot. The base frame is on the floor below it: x ahead, y left, z up [m, rad]."""
 
-    name: str
-    type: str
-    role: str
+    file: BodyFile
+    """That of a robot file or a model file alone is derived from it."""
     model: mujoco.MjModel
     posture: np.ndarray
     """qpos while the robot stands still."""
@@ -56,15 +40,9 @@ class Body:
     """Pose of the base frame in the model's world, 4x4."""
     foot: int
     """Body from which the tree of links begins."""
-    cameras: dict[str, Camera]
-    mobility: Mobility
+    cameras: dict[str, int]
+    """Body that carries each camera of the file."""
     arm: BodyArm | None
-    touching: tuple[tuple[str, str], ...] = ()
-    """Pairs of bodies whose overlap is no collision."""
-
-    def at_rest(self) -> mujoco.MjData:
-        """Return data of the model in the body's posture, kinematics computed."""
-        return data_of(self.model, self.posture)
 
     def tip_at(self, joints: np.ndarray) -> np.ndarray:
         """Return the grasp point's frame in the base frame at joints of the arm (J,) by MuJoCo's kinematics, 4x4."""
@@ -75,15 +53,7 @@ class Body:
         return np.linalg.inv(self.base) @ link @ self.arm.chain.tool
 
 
-def data_of(model: mujoco.MjModel, posture: np.ndarray) -> mujoco.MjData:
-    """Return data of a model in a posture, kinematics computed."""
-    data = mujoco.MjData(model)
-    data.qpos[:] = posture
-    mujoco.mj_kinematics(model, data)
-    return data
-
-
-def add_floor(spec: mujoco.MjSpec, height: float) -> None:
-    """Add the floor at a height of the model's world [m]."""
-    floor = spec.worldbody.add_body(name=FLOOR, pos=(0, 0, height))
+def add_floor(spec: mujoco.MjSpec) -> None:
+    """Add the floor at height 0 of the model's world."""
+    floor = spec.worldbody.add_body(name=FLOOR)
     floor.add_geom(name=FLOOR, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 0.1])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections import Counter
 
 import mujoco
 import numpy as np
 
 from quartet_simulation.arm.collision import sum_masks
 from quartet_simulation.bodies.body import FLOOR, Body, BodyArm
-from quartet_simulation.described.arm import ALWAYS, SAMPLES
+from quartet_simulation.described.arm import frequent
 from quartet_simulation.described.structure import lineage
 
 MOVED, STILL = 1, 2
@@ -25,29 +24,23 @@ class Contacts:
     """
 
     def __init__(self, body: Body, arm: BodyArm) -> None:
+        self.name, self.arm = body.file.name, arm
         self.model = copy.copy(body.model)
         self.data = mujoco.MjData(self.model)
         self.data.qpos[:] = body.posture
         self._places = self.model.jnt_qposadr[list(arm.joints)]
-        self._rank = _ranks(self.model, arm)
-        floor = self._floor = int(self.model.body(FLOOR).id)
+        links = set(self.model.jnt_bodyid[list(arm.joints)].tolist())
+        self._rank = np.array([len(links & set(lineage(self.model, body))) for body in range(self.model.nbody)])
+        """How many joints of the arm move each body (B,)."""
+        self._floor = int(self.model.body(FLOOR).id)
         self._mask()
-        rank = self._rank
+        rank, floor = self._rank, self._floor
         self._apart = np.abs(rank[:, None] - rank[None, :]) <= 1
         # The first link may not go into the floor, which is no neighbour of it.
         self._apart[floor], self._apart[:, floor] = rank == 0, rank == 0
-        for one, other in body.touching:
-            self._leave_out(int(self.model.body(one).id), int(self.model.body(other).id))
-        posture = self.data.qpos[self._places].copy()
-        for one, other in self._met(posture):
-            self._leave_out(one, other)
-        low, high = arm.chain.range
-        counts: Counter[tuple[int, int]] = Counter()
-        for joints in np.random.default_rng(0).uniform(low, high, (SAMPLES, len(low))):
-            counts.update(set(self._met(joints)))
-        for (one, other), count in counts.items():
-            if count >= ALWAYS * SAMPLES:
-                self._leave_out(one, other)
+        self._leave_out([(int(self.model.body(a).id), int(self.model.body(b).id)) for a, b in body.file.touching])
+        self._leave_out(self._met(self.data.qpos[self._places].copy()))
+        self._leave_out(frequent(self._met, *arm.chain.range))
 
     def free(self, joints: np.ndarray) -> np.ndarray:
         """Return for joint positions (N, J) whether nothing is met, (N,)."""
@@ -66,9 +59,9 @@ class Contacts:
         model.geom_conaffinity[:] = np.where(moved, MOVED | STILL, 0)
         sum_masks(model)
 
-    def _leave_out(self, one: int, other: int) -> None:
+    def _leave_out(self, pairs: list[tuple[int, int]]) -> None:
         # To be in the floor is never by design.
-        if self._floor not in (one, other):
+        for one, other in (pair for pair in pairs if self._floor not in pair):
             self._apart[one, other] = self._apart[other, one] = True
 
     def _met(self, joints: np.ndarray) -> list[tuple[int, int]]:
@@ -81,9 +74,3 @@ class Contacts:
         bodies = model.geom_bodyid[data.contact.geom]
         counts = (data.contact.dist < 0) & ~self._apart[bodies[:, 0], bodies[:, 1]]
         return [(int(min(pair)), int(max(pair))) for pair in bodies[counts]]
-
-
-def _ranks(model: mujoco.MjModel, arm: BodyArm) -> np.ndarray:
-    """Return for each body how many joints of the arm move it, (B,)."""
-    links = [int(model.jnt_bodyid[joint]) for joint in arm.joints]
-    return np.array([len(set(links) & set(lineage(model, body))) for body in range(model.nbody)])

@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
-import math
-from pathlib import Path
-
 import mujoco
 import numpy as np
 
 from quartet_simulation.arm.model import standing
-from quartet_simulation.bodies.body import Body, BodyArm, Camera, add_floor, data_of
+from quartet_simulation.bodies.body import FLOOR, Body, BodyArm, add_floor
 from quartet_simulation.described.chain import chain_of
-from quartet_simulation.described.reading import ROOT, ModelFile, parsed, read_model, reference_of, told
-from quartet_simulation.described.structure import Names, frame_in, lineage, listed, pose_of
-from quartet_simulation.errors import ModelFileError
+from quartet_simulation.described.reading import ROOT, ModelFile, data_of, parsed, told
+from quartet_simulation.described.structure import MOVES, Names, frame_in, lineage, listed, pose_of
 from quartet_site import BodyFile, Fault
 
-_HINGE, _SLIDE, _BALL = (
-    int(kind) for kind in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_BALL)
-)
 LEAST_MASS = 1e-6
 """Of links that have none [kg, kgm²]."""
 _LOOPS = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))
 
 
-def fitted(file: BodyFile, folder: Path) -> tuple[Body | None, list[Fault]]:
-    """Return the body of a file in `folder`, or None and what does not fit its model, each fault with its place."""
-    try:
-        read = read_model(file.model, folder)
-        model = compiled_on_floor(read, -file.position_m[2], file.foot)
-    except ModelFileError as error:
-        return None, [(("model",), str(error))]
+def fitted(file: BodyFile, read: ModelFile, model: mujoco.MjModel) -> tuple[Body | None, list[Fault]]:
+    """Return the body of a file with its compiled model, or None and what does not fit; move the floor to the foot."""
     names, faults = Names(model), list[Fault]()
     foot = first_link(model) if file.foot is None else names.find(mujoco.mjtObj.mjOBJ_BODY, file.foot)
     if foot is None:
         return None, [(("foot",), f"the model has no body '{file.foot}'; valid: {names.bodies()}")]
-    posture = _posture(model)
+    model.body(FLOOR).pos[2] = data_of(model).xpos[foot][2] - file.position_m[2]
+    posture = model.qpos0.copy()
+    limited = np.isin(model.jnt_type, list(MOVES)) & (model.jnt_limited != 0)
+    places = model.jnt_qposadr[limited]
+    posture[places] = np.clip(posture[places], *model.jnt_range[limited].T)
     for name, value in file.posture.items():
         joint = names.find(mujoco.mjtObj.mjOBJ_JOINT, name)
-        if joint is None or int(model.jnt_type[joint]) not in (_HINGE, _SLIDE):
+        if joint is None or int(model.jnt_type[joint]) not in MOVES:
             faults.append((("posture", name), f"the model has no such hinge or slide; valid: {names.joints()}"))
         else:
             posture[model.jnt_qposadr[joint]] = value
@@ -48,15 +40,15 @@ def fitted(file: BodyFile, folder: Path) -> tuple[Body | None, list[Fault]]:
     data = data_of(model, posture)
     base = pose_of(data, foot) @ np.linalg.inv(standing(file.position_m, file.yaw_rad))
     arm, arm_faults = (None, []) if file.arm is None else _chain(file, read, names, data, foot, base)
-    cameras, camera_faults = _cameras(file, names, foot)
-    faults += [*arm_faults, *camera_faults]
-    if faults:
-        return None, faults
-    kind = file.type or file.name
-    body = Body(
-        file.name, kind, file.role, model, posture, base, foot, cameras, file.mobility, arm, tuple(file.touching)
-    )
-    return body, []
+    faults += arm_faults
+    cameras = dict[str, int]()
+    for name, camera in file.cameras.items():
+        if (link := names.find(mujoco.mjtObj.mjOBJ_BODY, camera.link)) is None:
+            text = f"the model has no link '{camera.link}' for the camera; valid: {names.bodies()}"
+            faults.append((("cameras", name, "link"), text))
+        else:
+            cameras[name] = link
+    return (None, faults) if faults else (Body(file, model, posture, base, foot, cameras, arm), [])
 
 
 def first_link(model: mujoco.MjModel) -> int:
@@ -64,37 +56,14 @@ def first_link(model: mujoco.MjModel) -> int:
     return 2 if model.body(1).name == ROOT and model.nbody > 2 else 1
 
 
-def compiled_on_floor(read: ModelFile, floor: float, foot: str | None = None) -> mujoco.MjModel:
-    """Return the model of a file with the floor so far above the foot [m]. Raises ModelFileError."""
+def compiled_on_floor(read: ModelFile) -> mujoco.MjModel:
+    """Return the model of a file with a floor. Raises ModelFileError."""
     spec = parsed(read)
     # A model without masses is enough for kinematics.
     spec.compiler.boundmass = spec.compiler.boundinertia = LEAST_MASS
     with told(f"use {read.path}"):
-        model = spec.compile()
-        add_floor(spec, floor + _height(model, foot))
+        add_floor(spec)
         return spec.compile()
-
-
-def joints_of(model: mujoco.MjModel, body: int) -> range:
-    """Return the joints that move a body against the one that carries it."""
-    first = int(model.body_jntadr[body])
-    return range(first, first + int(model.body_jntnum[body]))
-
-
-def _height(model: mujoco.MjModel, foot: str | None) -> float:
-    """Return how high the foot is in the model's world [m]."""
-    number = -1 if foot is None else mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, foot)
-    return float(reference_of(model).xpos[number if number >= 0 else min(1, model.nbody - 1)][2])
-
-
-def _posture(model: mujoco.MjModel) -> np.ndarray:
-    """Return qpos with each joint at 0, or as near as its limits allow."""
-    posture = model.qpos0.copy()
-    for joint in range(model.njnt):
-        if int(model.jnt_type[joint]) in (_HINGE, _SLIDE) and model.jnt_limited[joint]:
-            place = int(model.jnt_qposadr[joint])
-            posture[place] = np.clip(posture[place], *model.jnt_range[joint])
-    return posture
 
 
 def _chain(
@@ -107,7 +76,7 @@ def _chain(
         return None, [(place, f"the model has no body or site '{hand.body}'; valid: {names.bodies()}")]
     path = lineage(model, found[0])
     carriers = path[: path.index(foot)] if foot in path else []
-    between = [joint for link in reversed(carriers) for joint in joints_of(model, link)]
+    between = [joint for joint in range(model.njnt) if model.jnt_bodyid[joint] in carriers]
     if not between:
         text = f"no joint is between the foot '{names.body(foot)}' and '{hand.body}'; valid: at least one"
         return None, [(place, text)]
@@ -119,8 +88,11 @@ def _chain(
     ]
     joints = tuple(joint for name, joint in called.items() if name in (file.arm.joints or called))
     faults += [(("arm",), fault) for joint in joints if (fault := _fault_of(read, model, joint))]
-    if loop := _loop(names, carriers):
-        faults.append((("model",), f"{read.path}: {loop}"))
+    ends = np.column_stack([model.eq_obj1id, model.eq_obj2id])
+    ends = ends[np.isin(model.eq_type, _LOOPS) & (model.eq_objtype == mujoco.mjtObj.mjOBJ_BODY)].flatten().tolist()
+    if looped := [end for end in ends if not set(lineage(model, end)).isdisjoint(carriers)]:
+        text = f"an equality closes a loop at '{names.body(looped[0])}', which the arm moves"
+        faults.append((("model",), f"{read.path}: {text}; valid: a tree of links, so leave the equality out"))
     if faults:
         return None, faults
     return BodyArm(chain_of(model, data, joints, base, found[1]), joints, file.arm.bearing_deg), []
@@ -130,47 +102,17 @@ def _fault_of(read: ModelFile, model: mujoco.MjModel, joint: int) -> str | None:
     """Return why a joint of the chain cannot be used, with its line in the model file."""
     name, kind = model.joint(joint).name, int(model.jnt_type[joint])
     where = f"{read.path}:{read.line_of('joint', name)}: the joint '{name}'"
-    if kind not in (_HINGE, _SLIDE):
-        return (
-            f"{where} is a {'ball' if kind == _BALL else 'free joint'}; valid: hinges and slides between foot and hand"
-        )
+    if kind not in MOVES:
+        called = "ball" if kind == mujoco.mjtJoint.mjJNT_BALL else "free joint"
+        return f"{where} is a {called}; valid: hinges and slides between foot and hand"
     if name in read.mimics:
         return (
             f"{where} mimics '{read.mimics[name]}'; valid: joints between foot and hand that move alone, so make it "
             "fixed, or leave it out with arm.joints"
         )
     limited = bool(model.jnt_limited[joint])
-    if name in read.unlimited or (kind == _SLIDE and not limited):
+    if name in read.unlimited or (kind == mujoco.mjtJoint.mjJNT_SLIDE and not limited):
         return f"{where} has no limits; valid: <limit> with lower below upper (a range in MJCF), or a continuous joint"
     if limited and model.jnt_range[joint, 0] >= model.jnt_range[joint, 1]:
         return f"{where} has the limits {model.jnt_range[joint].tolist()}; valid: lower below upper"
     return None
-
-
-def _loop(names: Names, carriers: list[int]) -> str | None:
-    """Return why an equality of MJCF closes a loop with the chain."""
-    model = names.model
-    for number in range(model.neq):
-        closes = int(model.eq_type[number]) in _LOOPS and int(model.eq_objtype[number]) == int(mujoco.mjtObj.mjOBJ_BODY)
-        ends = (int(model.eq_obj1id[number]), int(model.eq_obj2id[number])) if closes else ()
-        if moved := [end for end in ends if not set(lineage(model, end)).isdisjoint(carriers)]:
-            return (
-                f"an equality closes a loop at '{names.body(moved[0])}', which the arm moves; valid: a tree of links, "
-                "so leave the equality out"
-            )
-    return None
-
-
-def _cameras(file: BodyFile, names: Names, foot: int) -> tuple[dict[str, Camera], list[Fault]]:
-    model, cameras, faults = names.model, dict[str, Camera](), list[Fault]()
-    for name, camera in file.cameras.items():
-        link = names.find(mujoco.mjtObj.mjOBJ_BODY, camera.link)
-        if link is None:
-            text = f"the model has no link '{camera.link}' for the camera; valid: {names.bodies()}"
-            faults.append((("cameras", name, "link"), text))
-            continue
-        above = set(lineage(model, link)) - set(lineage(model, foot))
-        turned = any(int(model.jnt_type[joint]) == _HINGE for one in above for joint in joints_of(model, one))
-        moved = turned if camera.moved is None else camera.moved
-        cameras[name] = Camera(link, camera.position_m, camera.hfov_deg, math.degrees(camera.tilt_rad), moved)
-    return cameras, faults

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 
 import mujoco
 import numpy as np
 
-from quartet_simulation.arm.model import standing
-from quartet_simulation.bodies.body import Body, BodyArm, Camera, add_floor, data_of
+from quartet_simulation.bodies.body import Body, add_floor
 from quartet_simulation.bodies.fit import compiled_on_floor, first_link, fitted
-from quartet_simulation.described.chain import chain_of
-from quartet_simulation.described.reading import SUFFIXES, read_model, reference_of
-from quartet_simulation.described.structure import lineage, pose_of
+from quartet_simulation.described.reading import SUFFIXES, ModelFile, data_of, read_model
+from quartet_simulation.described.structure import lineage
 from quartet_simulation.errors import ModelFileError, SimulationError
-from quartet_simulation.mobile.build import SUMMIT, RobotBuild
+from quartet_simulation.mobile.build import SUMMIT, CameraMount, RobotBuild
 from quartet_simulation.mobile.file import load_build
 from quartet_simulation.mobile.model import add_robot
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.solver import new_scene
-from quartet_site import BodyFile, Fault, SiteFileError, load_body, load_robot, mobility_of
+from quartet_site import BodyFile, Fault, SiteFileError, load_file, load_robot
 
 BODY_FILE, ROBOT_FILE = "body.yaml", "robot.yaml"
 PLAIN_FOOTPRINT_M = 0.5
@@ -38,18 +35,22 @@ def find_body(named: str, robots: Path) -> Body:
         for path in (place / BODY_FILE, place / ROBOT_FILE, place):
             if path.is_file():
                 return _load(path)
-    names = sorted({path.parent.name for name in (BODY_FILE, ROBOT_FILE) for path in robots.glob(f"*/{name}")})
     raise SimulationError(
-        f"there is no robot '{named}'; valid: {', '.join(names)}, a folder with {BODY_FILE} or {ROBOT_FILE}, "
-        f"such a file, or a model file ({', '.join(SUFFIXES)})"
+        f"there is no robot '{named}'; valid: {', '.join(sorted(body_files(robots)))}, a folder with {BODY_FILE} "
+        f"or {ROBOT_FILE}, such a file, or a model file ({', '.join(SUFFIXES)})"
     )
+
+
+def body_files(robots: Path) -> dict[str, Path]:
+    """Return the file of each robot in a folder, by the robot's name."""
+    return {path.parent.name: path for name in (ROBOT_FILE, BODY_FILE) for path in sorted(robots.glob(f"*/{name}"))}
 
 
 def _load(path: Path) -> Body:
     if path.suffix.lower() in SUFFIXES:
         return _of_model(path)
     try:
-        return robot_body(path) if path.name == ROBOT_FILE else _of_file(path)
+        return _of_robot(path) if path.name == ROBOT_FILE else _of_file(path)
     except SiteFileError as error:
         raise SimulationError(str(error)) from error
 
@@ -64,68 +65,79 @@ def build_of(path: Path) -> RobotBuild:
     return SUMMIT if of_the_home else load_build(path)
 
 
-def robot_body(path: Path) -> Body:
+def _of_robot(path: Path) -> Body:
     """Return the body of the robot that a robot file describes. Raises SimulationError, SiteFileError."""
-    file, build = load_robot(path), build_of(path)
-    spec = new_scene("robot")
+    robot, build = load_robot(path), build_of(path)
+    spec, arm = new_scene("robot"), build.arm
     add_robot(spec, build)
-    add_floor(spec, 0.0)
+    add_floor(spec)
     model = spec.compile()
-    joints = tuple(int(model.joint(name).id) for name in build.arm.joints)
-    posture = model.qpos0.copy()
-    posture[model.jnt_qposadr[list(joints)]] = build.folded
-    data, tool = data_of(model, posture), int(model.body(build.arm.tool).id)
-    tip = standing((0.0, 0.0, build.arm.tip_m))
-    # It drives up to things so that they are ahead.
-    arm = BodyArm(chain_of(model, data, joints, np.eye(4), pose_of(data, tool) @ tip), joints)
-    role, foot = file.description, int(model.body(build.arm.base).id)
-    cameras = dict(_robot_cameras(model, build))
-    return Body(file.name, file.name, role, model, posture, np.eye(4), foot, cameras, mobility_of(file), arm)
+    file = BodyFile.model_validate({
+        "name": robot.name,
+        "role": robot.description,
+        "model": str(path),
+        "foot": arm.base,
+        "posture": dict(zip(arm.joints, build.folded, strict=True)),
+        # It drives up to things so that they are ahead.
+        "arm": {"hand": {"body": arm.tool, "position_m": (0.0, 0.0, arm.tip_m)}, "joints": arm.joints},
+        "cameras": {
+            "front": _camera(model, "front", arm.base, build.front_camera),
+            "arm": _camera(model, "arm", arm.tool, build.arm_camera),
+        },
+        # It states neither steps nor slopes: a flat floor.
+        "mobility": {
+            "footprint_radius_m": robot.base.footprint_radius_m, "speed_m_s": robot.base.linear_speed_m_s
+        },
+    })  # fmt: skip
+    return _sound(file, ModelFile(path), model)
 
 
-def _robot_cameras(model: mujoco.MjModel, build: RobotBuild) -> Iterator[tuple[str, Camera]]:
-    data = reference_of(model)
-    mujoco.mj_camlight(model, data)
-    for name, mount in (("front", build.front_camera), ("arm", build.arm_camera)):
-        link = int(model.camera(name).bodyid[0])
-        hfov = 2 * math.atan(math.tan(math.radians(mount.fovy) / 2) * dim.IMAGE_WIDTH / dim.IMAGE_HEIGHT)
-        down = -data.cam_xmat[model.camera(name).id].reshape(3, 3)[2, 2]
-        moved = any(int(model.body_jntnum[one]) for one in lineage(model, link)[:-1])
-        yield name, Camera(link, mount.position, math.degrees(hfov), math.degrees(math.asin(-down)), moved)
+def _camera(model: mujoco.MjModel, name: str, link: str, mount: CameraMount) -> dict[str, object]:
+    hfov = 2 * math.atan(math.tan(math.radians(mount.fovy) / 2) * dim.IMAGE_WIDTH / dim.IMAGE_HEIGHT)
+    tilt = math.asin(model.camera(name).mat0[8])
+    return {"link": link, "position_m": mount.position, "hfov_deg": math.degrees(hfov), "tilt_rad": tilt}
 
 
 def _of_file(path: Path) -> Body:
     made: list[Body] = []
 
     def check(file: BodyFile) -> list[Fault]:
-        body, faults = fitted(file, path.resolve().parent)
+        try:
+            read = read_model(file.model, path.resolve().parent)
+            body, faults = fitted(file, read, compiled_on_floor(read))
+        except ModelFileError as error:
+            return [(("model",), str(error))]
         made.extend([] if body is None else [body])
         return faults
 
-    load_body(path, check)
+    load_file(path, BodyFile, "body file", check=check)
     return made[-1]
 
 
 def _of_model(path: Path) -> Body:
     """Return the body of a model file alone, whose hand is the link behind most joints."""
     read = read_model(path.name, path.parent)
-    model = compiled_on_floor(read, 0.0)
+    model = compiled_on_floor(read)
     hand = _outermost(model)
     if hand is None:
         raise ModelFileError(
             f"{path}:1: the model has no joint that moves; valid: at least one hinge or slide between foot and hand"
         )
     stem = "".join(letter if letter.isalnum() else "_" for letter in path.stem)[:32]
-    height = float(reference_of(model).xpos[first_link(model)][2])
     file = BodyFile.model_validate({
         "name": stem if stem[:1].isalpha() else "robot",
         "model": path.name,
-        "position_m": (0.0, 0.0, height),
+        "position_m": (0.0, 0.0, float(data_of(model).xpos[first_link(model)][2])),
         "arm": {"hand": {"body": hand}},
         "mobility": {"kind": "none", "footprint_radius_m": PLAIN_FOOTPRINT_M, "speed_m_s": 0.0},
     })  # fmt: skip
-    body, faults = fitted(file, path.resolve().parent)
-    if body is None or faults:
+    return _sound(file, read, model)
+
+
+def _sound(file: BodyFile, read: ModelFile, model: mujoco.MjModel) -> Body:
+    """Return the body of a derived file. Raises ModelFileError."""
+    body, faults = fitted(file, read, model)
+    if body is None:
         raise ModelFileError("\n".join(text for _, text in faults))
     return body
 

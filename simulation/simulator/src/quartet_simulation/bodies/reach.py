@@ -28,8 +28,9 @@ def in_plane(distances: np.ndarray, heights: np.ndarray, bearing: float) -> np.n
     return np.column_stack([distances * np.cos(turn), distances * np.sin(turn), heights])
 
 
-def reach_of(solver: Solver, samples: Samples, bearing: float) -> Reach:
-    """Return what an arm claims to reach over the floor at a bearing [degrees]."""
+def reach_of(samples: Samples, seed: int) -> Reach:
+    """Return what an arm claims to reach over the floor; equal seeds give equal claims."""
+    solver, bearing = Solver(samples, seed), samples.contacts.arm.bearing
     # The extremes of a grid of joint positions are not those of the arm.
     farthest = float(np.hypot(samples.points[:, 0], samples.points[:, 1]).max()) + BEYOND_M
     bands = int(np.ceil((max(float(samples.points[:, 2].max()), 0.0) + BEYOND_M) / BAND_M))

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import mujoco
 import numpy as np
 
-from quartet_simulation.bodies.body import Body
+from quartet_simulation.bodies.body import FLOOR, Body
 from quartet_simulation.bodies.contacts import Contacts
 from quartet_simulation.bodies.reach import reach_of
-from quartet_simulation.bodies.solve import Solver
-from quartet_simulation.bodies.tree import tree_of
-from quartet_simulation.bodies.workspace import Samples, sample
-from quartet_simulation.described.structure import pose_of
-from quartet_site.resume import Box, CameraInfo, Manipulation, Perception, Reach, Resume, ResumeBody, Sphere, Summary
+from quartet_simulation.bodies.workspace import sample
+from quartet_simulation.described.reading import data_of
+from quartet_simulation.described.structure import lineage, pose_of
+from quartet_site.resume import Box, CameraInfo, Manipulation, Perception, Resume, ResumeBody, Sphere, Summary
 
 DIGITS = 3
 """Of lengths [m]."""
+_TYPES = {
+    int(mujoco.mjtJoint.mjJNT_HINGE): "revolute",
+    int(mujoco.mjtJoint.mjJNT_SLIDE): "prismatic",
+    int(mujoco.mjtJoint.mjJNT_BALL): "spherical",
+    int(mujoco.mjtJoint.mjJNT_FREE): "free",
+}
 
 
 def resume_of(body: Body, seed: int = 0) -> Resume:
@@ -22,58 +32,67 @@ def resume_of(body: Body, seed: int = 0) -> Resume:
 
     Raises SimulationError if its hand reaches nothing.
     """
-    reach: Reach | None = None
-    sphere = box = samples = None
+    file, reach, workspace, sampled = body.file, None, None, dict[str, Any]()
     if body.arm is not None:
-        contacts = Contacts(body, body.arm)
-        samples = sample(body, body.arm, contacts, seed)
-        sphere, box = _shapes(samples)
-        reach = reach_of(Solver(body.arm.chain, contacts, samples, seed), samples, body.arm.bearing)
-    workspace = None if body.arm is None else box if body.arm.telescopes else sphere
+        samples = sample(Contacts(body, body.arm), seed)
+        points = samples.points[:, (0, 2, 1)]
+        centre = points.mean(axis=0)
+        radius = float(np.linalg.norm(points - centre, axis=1).max())
+        sphere = Sphere(center=centre.round(DIGITS).tolist(), radius=round(radius, DIGITS))
+        box = Box(
+            min_bound=points.min(axis=0).round(DIGITS).tolist(), max_bound=points.max(axis=0).round(DIGITS).tolist()
+        )
+        slides = int(body.arm.chain.slides.sum())
+        workspace = box if 2 * slides >= len(body.arm.joints) else sphere
+        sampled = {"sphere": sphere, "box": box, "poses": samples.sampled, "free": len(samples.joints)}
+        reach = reach_of(samples, seed)
     return Resume(
-        robot_id=body.name,
-        robot_type=body.type,
+        robot_id=file.name,
+        robot_type=file.type or file.name,
         mobility=Summary(),
         perception=Perception(cameras_info=cameras_of(body)),
         manipulation=Manipulation(arm_workspace=workspace),
         body=ResumeBody(
-            role=body.role,
-            tree=tree_of(body),
-            mobility=body.mobility,
-            camera_tilt={name: round(camera.tilt_deg, 1) for name, camera in body.cameras.items()},
-            sphere=sphere,
-            box=box,
-            poses=0 if samples is None else samples.sampled,
-            free=0 if samples is None else len(samples.joints),
+            role=file.role,
+            tree="\n".join(_tree(body, body.foot)),
+            mobility=file.mobility,
+            camera_tilt={name: round(math.degrees(camera.tilt_rad), 1) for name, camera in file.cameras.items()},
             seed=seed,
+            **sampled,
         ),
         reach=reach,
     )
 
 
-def _shapes(samples: Samples) -> tuple[Sphere, Box]:
-    """Return sphere and box of the sampled grasp points."""
-    points = samples.points[:, (0, 2, 1)]
-    centre = points.mean(axis=0)
-    radius = float(np.linalg.norm(points - centre, axis=1).max())
-    return (
-        Sphere(center=_vector(centre), radius=round(radius, DIGITS)),
-        Box(min_bound=_vector(points.min(axis=0)), max_bound=_vector(points.max(axis=0))),
-    )
-
-
-def _vector(values: np.ndarray) -> tuple[float, float, float]:
-    x, height, y = (round(float(value), DIGITS) for value in values)
-    return x, height, y
-
-
 def cameras_of(body: Body) -> dict[str, CameraInfo]:
-    """Return height, field of view and kind of each camera."""
-    data, inverse = body.at_rest(), np.linalg.inv(body.base)
+    """Return height, field of view and kind of each camera: articulated if a hinge is between the foot and its link."""
+    model, data, inverse = body.model, data_of(body.model, body.posture), np.linalg.inv(body.base)
+    hinges = model.jnt_bodyid[model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE]
     found: dict[str, CameraInfo] = {}
-    for name, camera in body.cameras.items():
-        at = inverse @ pose_of(data, camera.link) @ np.array([*camera.position, 1.0])
-        height = round(float(at[2]) + body.mobility.flying_height_m, DIGITS)
-        kind = "articulated" if camera.moved else "fixed"
-        found[name] = CameraInfo(height=height, hfov=round(camera.hfov_deg, 1), type=kind)
+    for name, link in body.cameras.items():
+        camera = body.file.cameras[name]
+        at = inverse @ pose_of(data, link) @ np.array([*camera.position_m, 1.0])
+        height = round(float(at[2]) + body.file.mobility.flying_height_m, DIGITS)
+        above = set(lineage(model, link)) - set(lineage(model, body.foot))
+        moved = not above.isdisjoint(hinges.tolist()) if camera.moved is None else camera.moved
+        found[name] = CameraInfo(
+            height=height, hfov=round(camera.hfov_deg, 1), type="articulated" if moved else "fixed"
+        )
     return found
+
+
+def _tree(body: Body, link: int, level: int = 0) -> Iterator[str]:
+    """Yield the names of links, each indented below the one that carries it, with the types of its joints.
+
+    Cameras are links, with fixed joints.
+    """
+    model, indent = body.model, "  " * level
+    joints = [_TYPES[int(kind)] for kind in model.jnt_type[model.jnt_bodyid == link]]
+    # A line break in a name would add a line to the tree, which a language model reads.
+    name = " ".join(model.body(link).name.split()) or f"link {link}"
+    yield f"{indent}{name}" + ("" if level == 0 else f" ({', '.join(joints) or 'fixed'})")
+    cameras = [" ".join(camera.split()) for camera, carrier in body.cameras.items() if carrier == link]
+    yield from (f"{indent}  {camera} camera (fixed)" for camera in cameras)
+    for child in np.flatnonzero(model.body_parentid == link).tolist():
+        if child != link and model.body(child).name != FLOOR:
+            yield from _tree(body, child, level + 1)

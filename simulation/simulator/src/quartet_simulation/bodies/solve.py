@@ -7,9 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.spatial import KDTree
 
-from quartet_simulation.bodies.contacts import Contacts
 from quartet_simulation.bodies.workspace import Samples
-from quartet_simulation.described.chain import Chain
 
 TOLERANCE = 1e-4
 """Of the grasp point [m]."""
@@ -33,12 +31,12 @@ DOWN = np.array([0.0, 0.0, -1.0])
 class Solver:
     """Finds free poses of an arm for grasp points in the base frame [m]; equal seeds give equal results."""
 
-    def __init__(self, chain: Chain, contacts: Contacts, samples: Samples, seed: int) -> None:
-        self._chain, self._contacts = chain, contacts
+    def __init__(self, samples: Samples, seed: int) -> None:
+        self._chain, self._contacts = samples.contacts.arm.chain, samples.contacts
         self._rng = np.random.default_rng(seed)
         self._joints = samples.joints
         """Known free poses; those that are found are good places to search from for their neighbours."""
-        self._tips = chain.poses(samples.joints)[0][:, :3, 2:]
+        self._tips = self._chain.poses(samples.joints)[0][:, :3, 2:]
         """Directions of the hand and grasp points in the known poses (K, 3, 2)."""
 
     def solve(self, points: np.ndarray, *, from_above: bool, rounds: int = ROUNDS) -> np.ndarray:

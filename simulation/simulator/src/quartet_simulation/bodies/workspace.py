@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quartet_simulation.bodies.body import Body, BodyArm
 from quartet_simulation.bodies.contacts import Contacts
 from quartet_simulation.errors import SimulationError
 
@@ -22,14 +21,15 @@ MOST_REACH_M = 10.0
 class Samples:
     """Free poses of an arm: joints (N, J) and grasp points (N, 3) in the base frame [m], of so many sampled."""
 
+    contacts: Contacts
     joints: np.ndarray
     points: np.ndarray
     sampled: int
 
 
-def sample(body: Body, arm: BodyArm, contacts: Contacts, seed: int) -> Samples:
+def sample(contacts: Contacts, seed: int) -> Samples:
     """Return the free poses of the grid of joint positions. Raises SimulationError if there are none or too far."""
-    low, high = arm.chain.range
+    low, high = contacts.arm.chain.range
     number = len(low)
     if VALUES**number <= MOST_POSES:
         steps = np.stack(np.meshgrid(*[np.arange(VALUES)] * number, indexing="ij"), axis=-1).reshape(-1, number)
@@ -40,14 +40,14 @@ def sample(body: Body, arm: BodyArm, contacts: Contacts, seed: int) -> Samples:
     if not len(free):
         met = sorted({f"'{one}' with '{other}'" for one, other in contacts.met(joints[len(joints) // 2])})
         raise SimulationError(
-            f"{body.name}: the hand reaches nothing, since the robot meets itself or the floor in all {len(joints)} "
-            f"poses of its arm, such as {', '.join(met[:3])}; valid: a foot, position and posture in which it stands "
-            "clear, and meshes that collide without overlaps"
+            f"{contacts.name}: the hand reaches nothing, since the robot meets itself or the floor in all "
+            f"{len(joints)} poses of its arm, such as {', '.join(met[:3])}; valid: a foot, position and posture in "
+            "which it stands clear, and meshes that collide without overlaps"
         )
-    points = arm.chain.poses(free)[0][:, :3, 3]
+    points = contacts.arm.chain.poses(free)[0][:, :3, 3]
     if not (farthest := float(np.abs(points).max())) <= MOST_REACH_M:
         raise SimulationError(
-            f"{body.name}: the hand reaches {farthest:g} m; valid: up to {MOST_REACH_M:g} m, so check the lengths and "
-            "limits of the model, which are in m, not mm"
+            f"{contacts.name}: the hand reaches {farthest:g} m; valid: up to {MOST_REACH_M:g} m, so check the lengths "
+            "and limits of the model, which are in m, not mm"
         )
-    return Samples(free, points, len(joints))
+    return Samples(contacts, free, points, len(joints))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,7 +17,7 @@ from quartet_simulation.described.chain import chain_of
 from quartet_simulation.described.hand import Hand, hand_of
 from quartet_simulation.described.joining import NoSuchBodyError, joined
 from quartet_simulation.described.parts import Parts, stiffness_of
-from quartet_simulation.described.reading import ModelFile, compiled, read_model, reference_of
+from quartet_simulation.described.reading import ModelFile, compiled, data_of, read_model
 from quartet_simulation.described.structure import (
     BASE,
     MODEL,
@@ -37,6 +40,7 @@ FINGER_SPEED = 0.1
 ALWAYS = 0.95
 """Bodies that overlap in this share of all positions are made that way, and no collision."""
 SAMPLES = 200
+Name = TypeVar("Name", int, str)
 
 
 def described_arm(file: RobotFile, folder: Path) -> tuple[ArmKind | None, list[Fault]]:
@@ -58,7 +62,7 @@ def described_arm(file: RobotFile, folder: Path) -> tuple[ArmKind | None, list[F
         except NoSuchBodyError as error:
             text = f"the arm's model has no body '{gripper.at}'; valid: {listed(error.args)}"
             return None, [(GRIPPER_AT, text)]
-    found, faults = structure_of(file, model, reference_of(model))
+    found, faults = structure_of(file, model, data_of(model))
     if found is None:
         return None, faults
     hand, faults = hand_of(file, found)
@@ -141,10 +145,19 @@ def always_touching(world: CollisionWorld, arm: ArmModel) -> tuple[tuple[str, st
 
     MoveIt's Setup Assistant disables the same pairs.
     """
-    counts: dict[tuple[str, str], int] = {}
-    lower, upper = np.maximum(arm.lower, -np.pi), np.minimum(arm.upper, np.pi)
-    for joints in np.random.default_rng(0).uniform(lower, upper, (SAMPLES, len(lower))):
+
+    def pairs(joints: np.ndarray) -> Iterable[tuple[str, str]]:
         world.set_arm(joints)
-        for pair in {(min(one, other), max(one, other)) for one, other, _ in world.named_contacts()}:
-            counts[pair] = counts.get(pair, 0) + 1
-    return tuple(sorted(pair for pair, count in counts.items() if count >= ALWAYS * SAMPLES))
+        return ((min(one, other), max(one, other)) for one, other, _ in world.named_contacts())
+
+    return tuple(sorted(frequent(pairs, np.maximum(arm.lower, -np.pi), np.minimum(arm.upper, np.pi))))
+
+
+def frequent(
+    pairs: Callable[[np.ndarray], Iterable[tuple[Name, Name]]], lower: np.ndarray, upper: np.ndarray
+) -> list[tuple[Name, Name]]:
+    """Return the pairs that meet in nearly all joint positions (J,) from `lower` to `upper`."""
+    counts: Counter[tuple[Name, Name]] = Counter()
+    for joints in np.random.default_rng(0).uniform(lower, upper, (SAMPLES, len(lower))):
+        counts.update(set(pairs(joints)))
+    return [pair for pair, count in counts.items() if count >= ALWAYS * SAMPLES]

@@ -14,6 +14,8 @@ import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from quartet_simulation.described.structure import pose_of
+
 TOLERANCE = 1e-6
 """A pose is reached within this [m, rad]."""
 ITERATIONS = 60
@@ -153,9 +155,7 @@ def chain_of(
     """
     chosen, frames, before = list(joints), list[np.ndarray](), np.linalg.inv(base)
     for joint in chosen:
-        link = int(model.jnt_bodyid[joint])
-        pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = data.xmat[link].reshape(3, 3), data.xpos[link]
+        pose = pose_of(data, int(model.jnt_bodyid[joint]))
         frames.append(before @ pose)
         before = np.linalg.inv(pose)
     limited = model.jnt_limited[chosen].astype(bool)

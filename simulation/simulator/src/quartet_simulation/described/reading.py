@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement, TreeBuilder
 
 import mujoco
+import numpy as np
 
 from quartet_simulation.errors import ModelFileError
 
@@ -108,9 +109,10 @@ def compiled(file: ModelFile) -> mujoco.MjModel:
         return spec.compile()
 
 
-def reference_of(model: mujoco.MjModel) -> mujoco.MjData:
-    """Return the data of a model in its reference configuration."""
+def data_of(model: mujoco.MjModel, qpos: np.ndarray | None = None) -> mujoco.MjData:
+    """Return the data of a model at `qpos`, by default in its reference configuration, kinematics computed."""
     data = mujoco.MjData(model)
+    data.qpos[:] = model.qpos0 if qpos is None else qpos
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
     return data

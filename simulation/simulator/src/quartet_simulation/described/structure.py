@@ -23,7 +23,7 @@ SHOWN = 24
 """As many names a message lists."""
 FOOT, TOOL, MODEL = ("simulation", "arm", "foot"), ("simulation", "arm", "tool", "body"), ("simulation", "arm", "model")
 FINGER, WITHOUT = ("gripper", "joint"), ("simulation", "arm", "without")
-_MOVES = frozenset({int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE)})
+MOVES = frozenset({int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE)})
 
 
 @dataclass(frozen=True)
@@ -154,9 +154,7 @@ class Names:
     def joints(self) -> str:
         """List the hinges and slides."""
         types = self.model.jnt_type
-        return listed(
-            self.model.joint(number).name for number in range(self.model.njnt) if int(types[number]) in _MOVES
-        )
+        return listed(self.model.joint(number).name for number in range(self.model.njnt) if int(types[number]) in MOVES)
 
 
 def listed(names: Any) -> str:
@@ -170,7 +168,7 @@ def _joint(names: Names, name: str) -> tuple[str | None, int | None]:
     joint = names.find(mujoco.mjtObj.mjOBJ_JOINT, name)
     if joint is None:
         return f"the model has no joint '{name}'; valid: {names.joints()}", None
-    if int(names.model.jnt_type[joint]) not in _MOVES:
+    if int(names.model.jnt_type[joint]) not in MOVES:
         return f"the joint '{name}' is neither a hinge nor a slide; valid: {names.joints()}", None
     if "/" in name or name in RESERVED_JOINTS:
         return f"the name '{name}' has a '/' or is one of the base's joints; rename it in the model", None

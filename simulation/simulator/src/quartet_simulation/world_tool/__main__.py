@@ -1,6 +1,8 @@
-"""`python -m quartet_simulation.world_tool`: make, check and draw worlds; `quartet world` runs it.
+"""`python -m quartet_simulation.world_tool`: make, check and draw worlds, describe robots.
 
-Exit status 0 when done, 1 when a world has faults, 2 for bad usage.
+`quartet world` and `quartet resume` run it.
+
+Exit status 0 when done, 1 when a world or a body has faults, 2 for bad usage.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from quartet_simulation.errors import SimulationError, UnknownNameError, WorldFi
 from quartet_simulation.worlds import FILES, WORLD_FILE, WORLDS, World, find_world
 from quartet_simulation.worlds.load import load_world
 from quartet_simulation.worlds.site_file import site_text
-from quartet_site import Abilities, SiteFile, SiteFileError, load_robot, load_site
+from quartet_site import Abilities, SiteFile, SiteFileError, load_robot, load_site, rendered
 
 if TYPE_CHECKING:
     from quartet_simulation.mobile.build import RobotBuild
@@ -61,6 +63,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     show.add_argument("world", help=f"{', '.join(WORLDS)}, or a folder")
     show.add_argument("--seed", type=int, default=0, help="where things stand")
     show.add_argument("--out", type=Path, default=Path("world.png"), help="PNG file")
+    resume = commands.add_parser("resume", help="print the resume of a robot's body as JSON")
+    resume.add_argument("body", help="name of a robot, a folder, body.yaml, robot.yaml or a model file")
+    resume.add_argument("--robots", type=Path, default=Path("deploy/robots"), help="folder of the robots with a name")
+    resume.add_argument("--seed", type=int, default=0, help="which poses are drawn")
     given = parser.parse_args(argv)
     try:
         return _run(given)
@@ -88,6 +94,12 @@ def _run(given: argparse.Namespace) -> int:
 
         names = add_unknown_things(given.folder, given.count, given.seed, given.person, given.parcels)
         print("\n".join(names))
+        return 0
+    if given.command == "resume":
+        from quartet_simulation.bodies.load import find_body
+        from quartet_simulation.bodies.resume import resume_of
+
+        print(rendered(resume_of(find_body(given.body, given.robots), given.seed), "json"))
         return 0
     return _show(given.world, given.seed, given.out)
 

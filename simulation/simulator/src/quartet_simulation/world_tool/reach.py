@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from quartet_simulation.bodies.load import robot_body
+from quartet_simulation.bodies.load import find_body
 from quartet_simulation.bodies.resume import resume_of
 from quartet_simulation.errors import SimulationError
 from quartet_site import Abilities, Container, SiteFile, Surface, load_resume, load_robot
@@ -28,7 +28,7 @@ def abilities_of(file: Path) -> tuple[Abilities, str]:
     else:
         fault = f"{robot.name} has no {RESUME_FILE}; {write}"
     try:
-        return Abilities(robot, resume_of(robot_body(file))), fault
+        return Abilities(robot, resume_of(find_body(str(file), file.parent))), fault
     except SimulationError as error:
         return Abilities(robot), f"{robot.name} has no {RESUME_FILE}, and none can be computed: {error}"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from quartet_simulation.described.reading import PACKAGE, SUFFIXES, compiled, names_a_file, read_model, reference_of
+from quartet_simulation.described.reading import PACKAGE, SUFFIXES, compiled, data_of, names_a_file, read_model
 from quartet_simulation.described.shapes import SHAPES, collides, colour_of, vertices_of
 from quartet_simulation.errors import ModelFileError
 from quartet_simulation.worlds.paint import Rgb
@@ -154,7 +154,7 @@ class FixedModels:
 def _fixed_model(name: str, folder: Path) -> FixedModel:
     file = read_model(name, folder)
     model = compiled(file)
-    data = reference_of(model)
+    data = data_of(model)
     _refuse_what_moves(file.path, model)
     if not (np.isfinite(data.geom_xpos).all() and (np.abs(data.geom_xpos) < FARTHEST).all()):
         raise ModelFileError(f"{file.path} has parts farther than {FARTHEST:.0f} m from its origin; move them nearer")
