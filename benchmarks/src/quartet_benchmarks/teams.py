@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -12,12 +13,14 @@ from quartet_benchmarks.home.world import Goal, Truth, World
 from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult, Rate, percentile
 from quartet_benchmarks.robot_time import PARTS, SIGNS, Span, WorldClock, drawn, parts_of_team, spans_of, time_of
 from quartet_contracts import TERMINAL, State, TaskStatus, TaskSubmission
-from quartet_deployment import OrchestratorClient, Stack, StackError, StackOptions, state_folder
-from quartet_site import SiteFile, load_site
+from quartet_deployment import OrchestratorClient, Stack, StackError, StackOptions, robot_folder, state_folder
+from quartet_site import Abilities, SiteFile, load_robot, load_site
 
 TEAM = "hmas2"
 FLEETS = {1: "one", 2: "two", 4: "four"}
-"""Numbers of robots and the names of their metrics."""
+"""Numbers of equal robots and the names of their metrics."""
+Fleet = tuple[str, tuple[str, ...], int]
+"""Name, kinds as in StackOptions, number of robots."""
 THINGS = 8
 TASK_TIMEOUT_S = 1800.0
 POLL_S = 0.5
@@ -31,6 +34,7 @@ class Sorting:
     """Result of one episode of one fleet."""
 
     seed: int
+    fleet: str
     robots: int
     sentence: str
     end: TaskStatus
@@ -67,6 +71,7 @@ class Sorting:
         """Return the row of this episode in the JSON."""
         return {
             "seed": self.seed,
+            "fleet": self.fleet,
             "robots": self.robots,
             "done": self.done,
             "state": str(self.end.state),
@@ -94,8 +99,8 @@ class Sorting:
 def run(parameters: BenchParameters) -> BenchResult:
     """Run the suite; `episodes` is the number of placements (default 6; 1 with --short).
 
-    The option `robots` chooses the numbers of robots (default: 1, 2, 4; 1, 2 with --short). Of several `kinds` a fleet
-    of n has the first n; one is for all.
+    The option `robots` chooses the numbers of robots (default: 1, 2, 4; 1, 2 with --short). With several `kinds` the
+    fleets are each of these robots alone and all together, and the things are such that each robot can hold them.
 
     An episode whose deployment does not start is left out and told.
 
@@ -108,26 +113,27 @@ def run(parameters: BenchParameters) -> BenchResult:
     ran: list[Sorting] = []
     unplayed: list[StackError] = []
     # Of each placement one fleet after the other, so that other work on the machine slows all of them alike.
-    for seed, robots in product(seeds, fleets):
+    for seed, (fleet, kinds, robots) in product(seeds, fleets):
         options = StackOptions(
             state_dir=state_folder() / "bench-teams",
             fresh=True,
             world="home",
-            kinds=parameters.kinds if len(parameters.kinds) == 1 else parameters.kinds[:robots],
+            kinds=kinds,
             robots=robots,
             realtime_thinking=True,
             start_timeout_s=START_TIMEOUT_S,
         )
         try:
             with Stack(options) as stack:
-                ran.append(one := sort_things(stack, load_site(stack.site_dir / "site.yaml"), seed, things))
+                site = _without_what_one_cannot_hold(load_site(stack.site_dir / "site.yaml"), parameters.kinds)
+                ran.append(one := sort_things(stack, site, seed, things, fleet))
         except StackError as error:
             # What was played before it stays: an episode of four robots takes minutes.
-            parameters.progress(f"{robots} robots, seed {seed}: not played: {error}")
+            parameters.progress(f"{fleet}, seed {seed}: not played: {error}")
             unplayed.append(error)
             continue
         state = "done" if one.done else f"not done ({one.end.state}, {sum(one.delivered)} of {things})"
-        parameters.progress(f"{robots} robots, seed {seed}: {state} in {one.sim_s:.0f} s of simulated time")
+        parameters.progress(f"{fleet}, seed {seed}: {state} in {one.sim_s:.0f} s of simulated time")
         for robot, spans in one.spans.items():
             parameters.progress(f"  {robot:8} {drawn(spans, SIGN_S)}")
     if not ran:
@@ -143,7 +149,7 @@ def run(parameters: BenchParameters) -> BenchResult:
         },
         metrics_of(ran),
         [
-            {"robots": one.robots, "seed": one.seed, "done": one.done, "sim_s": one.sim_s, "wall_s": one.wall_s}
+            {"fleet": one.fleet, "seed": one.seed, "done": one.done, "sim_s": one.sim_s, "wall_s": one.wall_s}
             | one.mean_time_s
             for one in ran
         ],
@@ -151,7 +157,8 @@ def run(parameters: BenchParameters) -> BenchResult:
         [
             f"{things} things are carried to {things} surfaces of other rooms in the simulated home, by one robot (an "
             f"ordinary task) and by teams ({TEAM}), with the scripted model. Ratio: simulated time of the team over "
-            "that of one robot for the same placement, of the placements that both have done; the median. The "
+            "that of one robot for the same placement (of unlike robots, the faster one), of the placements that both "
+            "have done; the median. The "
             "world stands still while no robot moves, and follows the wall clock while one moves and another thinks: "
             "thinking takes one robot no simulated time, a robot of a team as long as it takes on this machine. "
             "Done: SUCCEEDED, and everything in its place by ground truth. Contacts between any parts of two robots "
@@ -167,28 +174,41 @@ def run(parameters: BenchParameters) -> BenchResult:
     )
 
 
-def _fleets(parameters: BenchParameters) -> tuple[int, ...]:
-    """Return the numbers of robots to measure. Raises OptionError."""
-    chosen = tuple(dict.fromkeys(parameters.options.get("robots") or ()))
-    valid = [number for number in FLEETS if len(parameters.kinds) <= 1 or number <= len(parameters.kinds)]
-    if wrong := [number for number in chosen if number not in valid]:
-        raise OptionError(f"robots: {wrong[0]} is none that this suite measures; valid: {', '.join(map(str, valid))}")
-    return chosen or tuple(number for number in valid if number <= 2 or not parameters.short)
+def _fleets(parameters: BenchParameters) -> list[Fleet]:
+    """Return the fleets to measure. Raises OptionError."""
+    chosen, kinds = tuple(dict.fromkeys(parameters.options.get("robots") or ())), parameters.kinds
+    if kinds[1:]:
+        if chosen:
+            raise OptionError(
+                f"robots: {chosen[0]}; leave it out, with --robot each robot is named ({', '.join(kinds)})"
+            )
+        return [*((Path(kind).name, (kind,), 1) for kind in dict.fromkeys(kinds)), ("team", kinds, len(kinds))]
+    if wrong := [number for number in chosen if number not in FLEETS]:
+        raise OptionError(f"robots: {wrong[0]} is none that this suite measures; valid: {', '.join(map(str, FLEETS))}")
+    numbers = chosen or tuple(number for number in FLEETS if number <= 2 or not parameters.short)
+    return [(f"{FLEETS[number]}_robot", kinds, number) for number in numbers]
+
+
+def _without_what_one_cannot_hold(site: SiteFile, kinds: Sequence[str]) -> SiteFile:
+    hands = [Abilities(load_robot(robot_folder(kind) / "robot.yaml")) for kind in kinds]
+    held = [thing for thing in site.objects if not any(hand.no_hold(thing) for hand in hands)]
+    return site.model_copy(update={"objects": held})
 
 
 def metrics_of(ran: list[Sorting]) -> dict[str, float | Rate]:
     """Return the metrics; a ratio is left out where no placement was done by both fleets."""
-    alone = {one.seed: one.sim_s for one in ran if one.robots == 1 and one.done}
+    alone: dict[int, float] = {}
+    for one in ran:
+        if one.robots == 1 and one.done:
+            alone[one.seed] = min(one.sim_s, alone.get(one.seed, one.sim_s))
     metrics: dict[str, float | Rate] = {}
-    for robots, name in FLEETS.items():
-        runs = [one for one in ran if one.robots == robots]
-        if not runs:
-            continue
-        metrics[f"{name}_robot_success_rate"] = Rate(sum(one.done for one in runs), len(runs))
+    for name in dict.fromkeys(one.fleet for one in ran):
+        runs = [one for one in ran if one.fleet == name]
+        metrics[f"{name}_success_rate"] = Rate(sum(one.done for one in runs), len(runs))
         ratios = [one.sim_s / alone[one.seed] for one in runs if one.done and one.seed in alone]
-        if robots > 1 and ratios:
-            metrics[f"{name}_robot_time_ratio"] = percentile(ratios, 0.5)
-            metrics[f"{name}_robot_time_ratio_max"] = max(ratios)
+        if runs[0].robots > 1 and ratios:
+            metrics[f"{name}_time_ratio"] = percentile(ratios, 0.5)
+            metrics[f"{name}_time_ratio_max"] = max(ratios)
     if not (teams := [one for one in ran if one.robots > 1]):
         return metrics
     metrics["runs_with_contact"] = Rate(sum(bool(one.contacts) for one in teams), len(teams))
@@ -202,7 +222,12 @@ def goals_of(truth: Truth, site: SiteFile, rng: Random, count: int) -> list[tupl
     None when the placement has too few such things. The same seed gives the same goals.
     """
     areas = {place.name: place.area for place in site.surfaces}
-    things = [(name, areas[one["on"]]) for name, one in sorted(truth["objects"].items()) if one["on"] in areas]
+    known = {thing.name for thing in site.objects}
+    things = [
+        (name, areas[one["on"]])
+        for name, one in sorted(truth["objects"].items())
+        if name in known and one["on"] in areas
+    ]
     places = list(site.surfaces)
     rng.shuffle(things)
     rng.shuffle(places)
@@ -215,7 +240,7 @@ def goals_of(truth: Truth, site: SiteFile, rng: Random, count: int) -> list[tupl
     return found[:count] if len(found) >= count else None
 
 
-def sort_things(stack: Stack, site: SiteFile, seed: int, things: int = THINGS) -> Sorting:
+def sort_things(stack: Stack, site: SiteFile, seed: int, things: int = THINGS, fleet: str = "") -> Sorting:
     """One episode from a fresh world to the end of the task. Raises UnfitPlacementError, TimeoutError."""
     with World(stack.scoring_url) as world:
         goals, before = _set_up(world, site, seed, things)
@@ -237,6 +262,7 @@ def sort_things(stack: Stack, site: SiteFile, seed: int, things: int = THINGS) -
             spans, actions = _timeline(api, task, stack.robots, clock)
         return Sorting(
             seed=seed,
+            fleet=fleet,
             robots=len(stack.robots),
             sentence=sentence,
             end=status,

@@ -18,12 +18,23 @@ def home():
     return load_site(project_root() / "deploy" / "sites" / "home" / "site.yaml")
 
 
-def sorting(seed, robots, sim_s, *, delivered=True, contacts=()):
+def sorting(seed, robots, sim_s, *, delivered=True, contacts=(), fleet=""):
     task = Task(
         task_id=f"t{seed}", sentence="sort", robot="ada", created_at=0, deadline=1, timeout_s=1, budget=Budget()
     )
     end = TaskStatus(task=task, state=State.SUCCEEDED, updated_at=1)
-    return Sorting(seed, robots, "sort", end, [delivered, True], list(contacts), [], sim_s, 1.0)
+    return Sorting(
+        seed,
+        fleet or f"{teams.FLEETS[robots]}_robot",
+        robots,
+        "sort",
+        end,
+        [delivered, True],
+        list(contacts),
+        [],
+        sim_s,
+        1.0,
+    )
 
 
 def test_every_thing_goes_to_another_room_and_no_two_to_one_surface(home):
@@ -64,7 +75,9 @@ def played(monkeypatch):
 
     monkeypatch.setattr(teams, "Stack", Played)
     monkeypatch.setattr(
-        teams, "sort_things", lambda stack, _site, seed, _things: sorting(seed, stack.robots, 100 / stack.robots)
+        teams,
+        "sort_things",
+        lambda stack, _site, seed, _things, fleet: sorting(seed, stack.robots, 100 / stack.robots, fleet=fleet),
     )
     return Played
 
@@ -74,7 +87,7 @@ def test_an_episode_that_does_not_start_is_told_and_takes_no_other_figure(played
     played.refused = {4}
     result = run(BenchParameters(episodes=2, progress=said.append))
     assert (result.metrics["two_robot_time_ratio"], "four_robot_time_ratio" in result.metrics) == (0.5, False)
-    assert sum("4 robots, seed 1: not played: gateway was not ready" in line for line in said) == 1
+    assert sum("four_robot, seed 1: not played: gateway was not ready" in line for line in said) == 1
     assert sum(note.startswith("An episode was not played: gateway") for note in result.notes) == 2
     played.refused = {1, 2, 4}
     with pytest.raises(StackError, match="gateway was not ready"):
