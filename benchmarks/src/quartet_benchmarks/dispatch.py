@@ -1,5 +1,6 @@
 """Unlike robots get tasks that name no robot: each is done, and none is begun by a robot that cannot do it."""
 
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -151,6 +152,7 @@ def run(parameters: BenchParameters) -> BenchResult:
 
 def high_home(folder: Path) -> Path:
     """Write the home with a raised shelf, without site.yaml, which is derived, and return its folder."""
+    shutil.rmtree(folder, ignore_errors=True)
     new_world(folder, "home")
     world = yaml.safe_load((folder / "world.yaml").read_text(encoding="utf-8"))
     (shelf,) = (one for one in world["furniture"] if one["name"] == SHELF)

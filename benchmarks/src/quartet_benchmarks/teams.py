@@ -179,9 +179,7 @@ def _fleets(parameters: BenchParameters) -> list[Fleet]:
     chosen, kinds = tuple(dict.fromkeys(parameters.options.get("robots") or ())), parameters.kinds
     if kinds[1:]:
         if chosen:
-            raise OptionError(
-                f"robots: {chosen[0]}; leave it out, with --robot each robot is named ({', '.join(kinds)})"
-            )
+            raise OptionError(f"robots: {chosen[0]}; leave it out, since --robot names each one ({', '.join(kinds)})")
         return [*((Path(kind).name, (kind,), 1) for kind in dict.fromkeys(kinds)), ("team", kinds, len(kinds))]
     if wrong := [number for number in chosen if number not in FLEETS]:
         raise OptionError(f"robots: {wrong[0]} is none that this suite measures; valid: {', '.join(map(str, FLEETS))}")

@@ -118,10 +118,10 @@ def test_figures_of_one_robot_alone_have_no_ratio():
     ("kinds", "fleets"),
     [
         (("rover",), [("rover",)] * 3),
-        (("rover", "lifter"), [("rover",), ("rover", "lifter")]),
+        (("rover", "lifter"), [("rover",), ("lifter",), ("rover", "lifter")]),
     ],
 )
-def test_a_fleet_has_the_first_of_the_robots_that_are_named(played, monkeypatch, kinds, fleets):
+def test_unlike_robots_are_measured_alone_and_together(played, monkeypatch, kinds, fleets):
     started = []
 
     class Named(played):
@@ -134,6 +134,24 @@ def test_a_fleet_has_the_first_of_the_robots_that_are_named(played, monkeypatch,
     assert started == fleets
 
 
-def test_more_robots_than_are_named_are_refused():
-    with pytest.raises(OptionError, match="robots: 4 is none that this suite measures; valid: 1, 2"):
+def test_a_team_of_unlike_robots_is_compared_with_the_faster_one():
+    rover, lifter = sorting(0, 1, 100.0, fleet="rover"), sorting(0, 1, 80.0, fleet="lifter")
+    metrics = metrics_of([rover, lifter, sorting(0, 2, 60.0, fleet="team")])
+    assert metrics["team_time_ratio"] == pytest.approx(0.75)
+    assert {"rover_success_rate", "lifter_success_rate", "team_success_rate"} <= metrics.keys()
+    assert "lifter_time_ratio" not in metrics
+
+
+def test_unlike_robots_carry_only_what_each_of_them_can_hold(home):
+    left = teams._without_what_one_cannot_hold(home, ("rover", "lifter"))
+    names = {thing.name for thing in left.objects}
+    assert "tennis ball" in names
+    assert not names & {"pink tissue box", "green bowl"}
+    truth = {"objects": {name: {"on": "desk"} for name in ("pink tissue box", "yellow banana")}}
+    ((goal, _),) = goals_of(truth, left, Random(0), 1)
+    assert goal.object == "yellow banana"
+
+
+def test_a_number_is_refused_where_each_robot_is_named():
+    with pytest.raises(OptionError, match="robots: 4; leave it out"):
         run(BenchParameters(kinds=("rover", "lifter"), options={"robots": [4]}))
