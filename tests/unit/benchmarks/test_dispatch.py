@@ -1,9 +1,11 @@
 """The jobs of the dispatch suite: which are for whom, and how their ends count."""
 
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+import yaml
 
 from quartet_benchmarks import dispatch
 from quartet_benchmarks.dispatch import JOBS, SHELF, SHELF_M, high_home, jobs_of
@@ -24,17 +26,25 @@ class Bodies:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = high_home(tmp_path_factory.mktemp("worlds") / "high")
     run_worlds("site", str(folder))
-    return load_site(folder / "site.yaml")
+    return folder
 
 
-def test_the_home_has_a_raised_shelf_on_which_nothing_begins(site: Any) -> None:
+@pytest.fixture(scope="module")
+def site(world: Path) -> Any:
+    return load_site(world / "site.yaml")
+
+
+def test_the_home_has_a_raised_shelf_on_which_nothing_begins(world: Path, site: Any) -> None:
     (shelf,) = (place for place in site.surfaces if place.name == SHELF)
     assert shelf.appearance.size_m[2] == SHELF_M
     home = load_site(project_root() / "deploy" / "sites" / "home" / "site.yaml")
-    assert [place.name for place in site.surfaces] == [place.name for place in home.surfaces]
+    assert sorted(place.name for place in site.surfaces) == sorted(place.name for place in home.surfaces)
+    things = yaml.safe_load((world / "world.yaml").read_text(encoding="utf-8"))["things"]
+    assert things
+    assert not [thing["name"] for thing in things if SHELF in thing["places"] or not thing["places"]]
 
 
 def test_each_placement_has_jobs_of_all_kinds_with_things_and_places_of_their_own(site: Any) -> None:
