@@ -2,12 +2,17 @@
 
 import asyncio
 import contextlib
+from pathlib import Path
 
 import httpx2
 import pytest
+import yaml
 
 from quartet_bus import Bus, BusOptions, BusUnavailableError, LeaseLostError
 from quartet_contracts import ANY_ROBOT, TERMINAL, ApproachResult, Skill, State
+from quartet_site import RobotFiles
+
+DEPLOY = Path(__file__).parents[3] / "deploy"
 
 
 @pytest.fixture
@@ -199,3 +204,59 @@ async def test_a_pick_alone_is_of_the_robot_that_stands_there(two):
         )
         named = await client.http.post("/skills/pick?robot=second", json={"object_name": "red coke can"})
         assert named.json()["task"]["robot"] == "second"
+
+
+@pytest.fixture
+def unlike(two, tmp_path):
+    """`summit` has the body of a rover, `second` that of a lifter; the home has a wide crate, too."""
+    site = yaml.safe_load((DEPLOY / "sites" / "home" / "site.yaml").read_text(encoding="utf-8"))
+    crate = {"colours": ["red"], "shape": "box", "size_m": [0.4, 0.3, 0.3]}
+    site["objects"].append({"name": "wide crate", "appearance": crate})
+    (tmp_path / "site.yaml").write_text(yaml.safe_dump(site), encoding="utf-8")
+    files = {}
+    for name, kind in (("summit", "rover"), ("second", "lifter")):
+        source = DEPLOY / "robots" / kind / "robot.yaml"
+        own = tmp_path / f"{name}.yaml"
+        own.write_text(source.read_text(encoding="utf-8").replace(f"\nname: {kind}", f"\nname: {name}"), "utf-8")
+        resume = source.with_name("resume.json")
+        files[name] = RobotFiles(robot_file=own, site_file=tmp_path / "site.yaml", resume_file=resume)
+    return lambda: two(robots=files)
+
+
+async def test_a_task_that_names_no_robot_goes_to_one_that_is_able(unlike, agents, model, do):
+    agents.start()
+    model.say(lambda messages: do.report(True))
+    async with unlike() as client:
+        for _ in range(4):
+            status = await client.run("bring the pink tissue box from the dresser to the desk")
+            assert status.task.robot == "second"
+
+
+async def test_a_task_that_no_robot_is_able_to_do_is_refused_with_numbers(unlike, model):
+    async with unlike() as client:
+        answer = await client.http.post("/tasks", json={"sentence": "put the wide crate on the desk"})
+        assert answer.status_code == 422
+        assert answer.json()["detail"] == (
+            "sentence: no robot is able to do it. second: the wide crate is 0.300 m wide, and second grasps up to "
+            "0.110 m; summit: the wide crate is 0.300 m wide, and summit grasps up to 0.072 m. A robot that you name "
+            "tries what it can"
+        )
+        looks = await client.http.post("/tasks", json={"sentence": "go and look at the wide crate"})
+        assert looks.status_code == 202
+    assert not model.requests
+
+
+async def test_a_call_and_a_step_of_a_robot_that_is_not_able_are_refused(unlike, agents, model, do):
+    agents.start()
+    model.say(
+        lambda messages: do.approach("pink tissue box") if len(messages) == 2 else do.report(False, "it is too wide")
+    )
+    told = "this robot is not able to: the pink tissue box is 0.100 m wide, and summit grasps up to 0.072 m; second can"
+    async with unlike() as client:
+        status = await client.run("pick up the pink tissue box in the kitchen", robot="summit")
+        assert status.state is State.FAILED
+        assert told in str(model.requests[-1])
+        answer = await client.http.post("/skills/pick?robot=summit", json={"object_name": "pink tissue box"})
+        step = await client.until_state(answer.json()["task"]["task_id"], State.SUCCEEDED, State.FAILED)
+        assert told in step.report.summary
+    assert not agents.requests, "nothing moved"

@@ -153,7 +153,7 @@ class TaskService:
         """Raise RequestError where no robot is able to do a task, with the numbers of each."""
         unable = {
             robot: unable_to_step(brief, step.arguments) if step else unable_to_follow(brief, sentence)
-            for robot, brief in self._briefs.items()
+            for robot, brief in sorted(self._briefs.items())
         }
         if all(unable.values()):
             told = "; ".join(f"{robot}: {reason}" for robot, reason in unable.items())
