@@ -225,6 +225,7 @@ def test_a_team_is_told_by_who_proposes_who_objects_and_what_each_robot_does() -
     assert says("planner", "{}") == ("planner", "proposes", "all wait")
     assert says("bob", '"I Agree."') == ("bob", "agrees", "")
     assert says("bob", "The floor {there} is wet.") == ("bob", "objects: The floor {there} is wet.", "")
+    assert says("bob", "I agree, you first. PROCEED") == ("bob", "I agree, you first. PROCEED", "")
     tasks = {"ada": "t1-a", "bob": "t1-b"}
     _, head, body = tell(kind="team_step", step=3, plan={"ada": cup, "bob": can}, tasks=tasks)
     assert head == "step 3, agreed"

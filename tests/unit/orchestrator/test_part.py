@@ -1,9 +1,23 @@
-"""One budget for all errands of a team."""
+"""A robot's part of a team's task: its share of the budget, and the code with which it ended."""
 
 import pytest
 
-from quartet_contracts import Budget, TaskSubmission, Usage
-from quartet_orchestrator.tasks.part import share, team_budget
+from quartet_contracts import (
+    Budget,
+    DeliveryOutcome,
+    DirectStep,
+    JournalEvent,
+    PickArguments,
+    Skill,
+    State,
+    Task,
+    TaskReport,
+    TaskStatus,
+    TaskSubmission,
+    Usage,
+)
+from quartet_contracts.journal import SkillFinished
+from quartet_orchestrator.tasks.part import code_of, share, team_budget
 
 
 def test_what_a_person_has_set_is_for_the_whole_team_and_the_rest_for_each_loop():
@@ -45,3 +59,36 @@ def test_the_last_errand_gets_the_rest():
     assert last is not None
     assert last.turns == 5
     assert share(Budget(tokens=None, cost_usd=0.0), Usage(cost_usd=9.0), [], 1) is not None
+
+
+def finished(code):
+    result = SkillFinished(
+        request_id="r1", skill="pick", success=code == "NONE", error_code=code, reason="?", state=State.FAILED
+    )
+    return JournalEvent(task_id="t1", actor="orchestrator", at=1.0, event=result)
+
+
+def ended(state, *rows, step=None):
+    report = TaskReport(success=False, summary="?", objects=list(rows))
+    task = Task(
+        task_id="t1",
+        sentence="a b",
+        robot="ur5",
+        created_at=1.0,
+        deadline=2.0,
+        timeout_s=1.0,
+        budget=Budget(),
+        step=step,
+    )
+    return TaskStatus(task=task, state=state, report=report, updated_at=1.5)
+
+
+def test_a_task_that_is_one_skill_ends_with_the_code_of_its_last_attempt():
+    pick = DirectStep(skill=Skill.PICK, arguments=PickArguments(object_name="red block"))
+    attempts = [finished("FENCED"), finished("PICK_PLAN_FAILED")]
+    assert code_of(ended(State.FAILED, step=pick), attempts) == "PICK_PLAN_FAILED"
+    assert code_of(ended(State.FAILED, step=pick), []) == "FAILED"
+    assert code_of(ended(State.CANCELED, step=pick), attempts) == "CANCELED"
+    assert code_of(ended(State.SUCCEEDED, step=pick), [finished("NONE")]) == "NONE"
+    row = DeliveryOutcome(object_name="red block", target="desk", completed=False, error_code="NOT_FOUND")
+    assert code_of(ended(State.FAILED, row), attempts) == "NOT_FOUND", "of the report, where a model planned"

@@ -142,7 +142,19 @@ def test_a_delivery_is_done_at_its_target_and_open_again_once_picked_up(state):
     assert [one.thing for one in state.open] == ["blue block"]
     step(state, 5, {"panda": "PICK red block"}, {"panda": "NONE"})
     assert state.done == set()
-    assert [past.outcome for past in state.past][2] == "panda: PLACE red block green square: PLACE_PLAN_FAILED"
+    assert state.rounds[3] == ["panda: PLACE red block green square: failed (PLACE_PLAN_FAILED)"]
+
+
+def test_prompts_have_one_round_for_each_joint_plan_and_name_deliveries_that_are_done(state, briefs):
+    assert "Done" not in scene(state, briefs, START).rules
+    both = {"ur5": "PICK red block", "panda": "PICK blue block"}
+    step(state, 1, both, {"panda": "NONE", "ur5": "PICK_PLAN_FAILED"})
+    step(state, 2, {"ur5": "PLACE red block green square"}, {"ur5": "NONE"})
+    assert state.rounds == {
+        1: ["panda: PICK blue block: done", "ur5: PICK red block: failed (PICK_PLAN_FAILED)"],
+        2: ["ur5: PLACE red block green square: done"],
+    }
+    assert "Done: red block.\n" in scene(state, briefs, START).rules
 
 
 def test_what_a_gripper_holds_follows_from_its_own_actions(state):

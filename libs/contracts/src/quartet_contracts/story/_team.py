@@ -11,6 +11,8 @@ MOVE = re.compile(r"move\(([^,()]+), ([^,()]+), ([^,()]+)\)")
 PARK = re.compile(r"park\(([^()]+)\)")
 CODE = re.compile(r"```python\n.*?```", re.DOTALL)
 AGREES = re.compile(r"\W*i agree\b", re.IGNORECASE)
+TALKS = re.compile(r"\b(PROCEED|EXECUTE)\b")
+"""How a reply ends that neither agrees nor objects, but discusses with the others."""
 
 TeamEvent = TeamErrands | TeamTurn | TeamStep | TeamStepEnded | RobotLeft
 
@@ -51,6 +53,8 @@ class TeamWords:
         if turn.about == "program":
             return _program_turn(at, turn)
         plan, said = _proposal(turn.text)
+        if plan is None and TALKS.search(turn.text):
+            return _line(turn.participant, at, clip(turn.text, SHORT_TEXT), "plain")
         if plan is None:
             agrees = AGREES.match(turn.text)
             words, tone = ("agrees", "good") if agrees else (f"objects: {clip(turn.text, SHORT_TEXT)}", "notice")

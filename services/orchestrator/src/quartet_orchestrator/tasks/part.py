@@ -1,11 +1,12 @@
 """A robot's part of a team's task: the task that it gets, and what has come of it."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from quartet_bus import Bus
 from quartet_contracts import Budget, Skill, State, TaskStatus, TaskSubmission, Usage
-from quartet_contracts.journal import ModelTurn, SkillFinished, ToolCalled
+from quartet_contracts.journal import JournalEvent, ModelTurn, SkillFinished, ToolCalled
 from quartet_orchestrator.recovery import read_history
 from quartet_orchestrator.tasks.facts import GripperContent, TaskFacts
 from quartet_orchestrator.tasks.names import SiteNames
@@ -42,7 +43,7 @@ async def read_end(bus: Bus, end: TaskStatus, names: SiteNames) -> PartEnd:
     facts = TaskFacts(names)
     facts.restore(read_history(journal), task_id)
     holding = facts.held if facts.gripper is GripperContent.OBJECT else ""
-    code = code_of(end)
+    code = code_of(end, journal)
     reason = "" if code == "NONE" else end.report.summary if end.report else str(end.state)
     return PartEnd(code, reason, holding, end.usage, spent)
 
@@ -53,11 +54,13 @@ async def has_picked(bus: Bus, task_id: str) -> bool:
     return any(isinstance(event, SkillFinished) and event.skill == Skill.PICK and event.success for event in events)
 
 
-def code_of(end: TaskStatus) -> str:
-    """Return NONE for a task that succeeded, else its error code."""
+def code_of(end: TaskStatus, journal: Sequence[JournalEvent]) -> str:
+    """Return NONE for a task that succeeded, else its error code; of a task that is one skill, that of the skill."""
     if end.state is State.SUCCEEDED:
         return "NONE"
     codes = [row.error_code for row in end.report.objects if not row.completed] if end.report else []
+    if end.task.step and end.state is State.FAILED:
+        codes = [noted.event.error_code for noted in journal if isinstance(noted.event, SkillFinished)][-1:]
     return next((code for code in codes if CODE.fullmatch(code) and code != "NONE"), str(end.state))
 
 

@@ -27,9 +27,12 @@ DOWN = ([1.0, 0.0, 0.0, 0.0], [0.7071, 0.7071, 0.0, 0.0])
 """Orientations of a flange whose fingers point down, a quarter turn apart."""
 RULES = """{sentence}
 {deliveries}
-Put a thing down at another place in between where no robot reaches both the thing and its target: robots hand over so.
-Two robots must not pick the same thing, put things down at the same place, or work less than {apart:g} m from each
-other. A place with a thing on it has no room for another one. In each step at least one robot acts; the others WAIT."""
+Where no robot reaches both a thing and its target, hand it over: one robot puts it down at a place that both reach, and
+the other picks it up there.
+In one round, two robots must not pick the same thing, put things down at the same place, or work less than {apart:g} m
+from each other. A place with a thing on it has no room for another one. In each round at least one robot acts; the
+others WAIT. An action that failed may succeed in a round in which the others WAIT.
+Positions are (x, y) in metres, in one frame for all robots."""
 Ask = Callable[[str, dict[str, Any]], Awaitable[ToolOutcome]]
 """Calls a tool of a robot that only reads."""
 
@@ -40,6 +43,8 @@ class TableState(TeamState):
 
     grasped: dict[str, str] = field(default_factory=dict[str, str])
     """What each robot holds if its gripper holds anything, by its own actions."""
+    rounds: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    """How the actions of each joint plan have ended, as prompts show it."""
 
     @property
     def open(self) -> list[Errand]:
@@ -58,6 +63,8 @@ class TableState(TeamState):
     def count(self, robot: str, action: str, code: str) -> None:
         """Take note of how an action of a robot has ended."""
         errand, target = self.by_action(action), self.target(action)
+        outcome = "done" if code == "NONE" else f"failed ({code})"
+        self.rounds.setdefault(self.steps, []).append(f"{robot}: {action}: {outcome}")
         if code == "NONE":
             (self.done.add if target == errand.target else self.done.discard)(errand.thing)
             self.grasped.pop(robot, None)
@@ -134,8 +141,9 @@ class TableScene:
         self._sizes = {
             name: size for name, size in sizes.items() if name in named or max((size or ())[:2], default=0) < LARGEST_M
         }
-        deliveries = "\n".join(f"Bring the {one.thing} to the {one.target}." for one in state.errands.values())
-        self.rules = RULES.format(sentence=state.split.sentence, deliveries=deliveries, apart=HANDS_APART_M)
+        deliveries = [f"Bring the {one.thing} to the {one.target}." for one in state.errands.values()]
+        deliveries += [f"Done: {', '.join(sorted(state.done))}."] if state.done else []
+        self.rules = RULES.format(sentence=state.split.sentence, deliveries="\n".join(deliveries), apart=HANDS_APART_M)
 
     @property
     def forms(self) -> Mapping[Verb, Form]:

@@ -33,8 +33,7 @@ class TableRun(TeamRun):
         )
         scene = TableScene(self._table, briefs, dict(zip(robots, await asyncio.gather(*looks), strict=True)))
         discussion = Discussion(self._answer, self._tell_refusal)
-        past = enumerate(self._table.past, 1)
-        rounds = [f"Round {number}.\nExecuted actions, each with its code:\n{step.outcome}" for number, step in past]
+        rounds = ["\n".join([f"Round {number}.", *ended]) for number, ended in self._table.rounds.items()]
         decision = await self._roco.decide(scene, Past(rounds), discussion)
         plan = {robot: str(action) for robot, action in decision.plan.items() if action.verb != "WAIT"}
         return await self._begin_plan(plan, robots)

@@ -66,16 +66,17 @@ class PackGrocery(PathTask):
         "enough from each other that the arms do not meet, also in the last round. After a PLACE, a robot goes back to "
         "where it began. The task is done when all six things are in the bin."
     )
+    most_uneven: ClassVar[float] = 0.19
     path_rules: str = (
         "A PATH has exactly four points [m] through which the tip of the gripper moves, between where it is now and "
-        "its goal, without these two. No segment may be much longer than the others. Pick and place from above: the "
-        "last point of a PICK is 0.2 above the thing, the first point of a PLACE is straight above where the gripper "
-        "is now, and the last is 0.2 above the slot. A gripper and what hangs from it must pass above the things on "
+        "its goal, without these two. The standard deviation of the lengths of its five segments is at most "
+        f"{most_uneven}. Pick and place from above: the last point of a PICK is 0.2 above the point of the thing, the "
+        "first point of a PLACE is straight above where the gripper is now, and the last is 0.2 above the point of the "
+        "slot. A gripper and what hangs from it must pass above the things on "
         "the table and in the bin. The point of a thing is 0.05 above its top, that of a slot 0.18 above the floor of "
         "the bin. The table is at z 0.15; a gripper holds a thing 0.04 below its top. Keep z of the four points "
         "between 0.25 and 0.8."
     )
-    most_uneven: ClassVar[float] = 0.19
     arms: ClassVar[tuple[ArmAt, ...]] = (
         ArmAt("Alice", "ur5", (-0.2, -0.07, 0.15), math.pi / 2, (-1.3, 1.3)),
         ArmAt("Bob", "panda", (-0.2, 1.05, 0.1), -math.pi / 2, (-1.5, 1.3)),

@@ -55,8 +55,8 @@ class SortCubes(TableTask):
         "that starts far away is handed over on panel3 or panel5, which two robots reach; that takes two rounds. In "
         "one round each robot does one action, and all act at the same time: first all take their blocks, then all put "
         "them down. The panels 2, 4 and 6 take no other block than their own; panel3 and panel5 have room for two, but "
-        "two robots that act at the same panel in one round usually collide. The task is done when all three blocks "
-        "are on their panels."
+        "two robots that take from one panel, or put on one panel, in the same round usually collide. The task is done "
+        "when all three blocks are on their panels."
     )
     arms: ClassVar[tuple[ArmAt, ...]] = (
         ArmAt("Alice", "ur5", (-0.7, 1.05, 0.1), -math.pi / 2, (-1.3, 1.3)),
