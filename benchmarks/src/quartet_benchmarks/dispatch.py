@@ -27,7 +27,6 @@ from quartet_deployment import (
     robot_folder,
     state_folder,
 )
-from quartet_simulation.bodies.load import find_body
 from quartet_site import CatalogueObject, RobotFile, SiteFile, Surface, load_robot, load_site
 
 ROBOTS = ("rover", "lifter")
@@ -68,8 +67,7 @@ class Bodies:
         self._known: dict[tuple[str, float], bool] = {}
         for kind in kinds:
             path = robot_folder(kind) / "robot.yaml"
-            check = Check(path, find_body(str(path), path.parent), seed)
-            self._robots[load_robot(path).name] = load_robot(path), check
+            self._robots[load_robot(path).name] = load_robot(path), Check.of(path, seed)
 
     def unable(self, thing: CatalogueObject, top: float, above: float = 0.0) -> frozenset[str]:
         """Return the robots that cannot put a thing on a top at a height [m].

@@ -95,6 +95,11 @@ class Check:
         self._body = body
         self._planner = bare(build_of(path)) if path.name == ROBOT_FILE else None
 
+    @classmethod
+    def of(cls, path: Path, seed: int) -> "Check":
+        """Return the check of the body of a robot.yaml or body.yaml."""
+        return cls(path, find_body(str(path), path.parent), seed)
+
     def reached(self, points: np.ndarray, *, from_above: bool) -> np.ndarray:
         """Return for points (N, 3) in the base frame [m] whether a pose was found that holds, (N,)."""
         found = self._solver.solve(points, from_above=from_above, rounds=3 * ROUNDS)
