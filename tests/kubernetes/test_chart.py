@@ -200,6 +200,13 @@ def test_the_files_of_each_robot(fleet):
         assert yaml.safe_load(data["robot.yaml"])["name"] == robot
         assert data["site.yaml"] == (CHART / "files" / "sites" / site / "site.yaml").read_text()
         assert data["policy.yaml"] == (CHART / "files" / "sites" / site / "policy.yaml").read_text()
+        # The resume of a site is of its own robot.
+        resume = (CHART / "files" / "sites" / site / "resume.json").read_text() if robot == "summit" else None
+        assert data.get("resume.json") == resume
+    pod = dict(fleet.pods)["quartet-orchestrator"]
+    (volume,) = [one for one in pod["spec"]["volumes"] if one["name"] == "robots"]
+    paths = {item["path"] for source in volume["projected"]["sources"] for item in source["configMap"]["items"]}
+    assert {path for path in paths if path.endswith("resume.json")} == {"summit/resume.json"}
 
 
 def test_each_simulation_builds_the_robot_of_its_file(fleet):

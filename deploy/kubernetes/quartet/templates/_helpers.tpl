@@ -146,6 +146,14 @@ http://{{ .Release.Name }}-gateway:8000
 {{- toJson $all -}}
 {{- end }}
 
+{{/* What a robot is able to do, '' where nobody has written it: that of a site is of the site's own robot. */}}
+{{- define "quartet.resume" -}}
+{{- $files := .robot.files | default dict -}}
+{{- $folder := printf "files/sites/%s" (.robot.site | default .root.Values.site) -}}
+{{- $own := index $files "robot.yaml" -}}
+{{- index $files "resume.json" | default (ternary "" (.root.Files.Get (printf "%s/resume.json" $folder)) (not (empty $own))) -}}
+{{- end }}
+
 {{- define "quartet.robots-volume" -}}
 - name: robots
   projected:
@@ -155,7 +163,8 @@ http://{{ .Release.Name }}-gateway:8000
       - configMap:
           name: {{ $.Release.Name }}-{{ $robot }}-files
           items:
-            {{- range list "robot.yaml" "site.yaml" }}
+            {{- $resume := include "quartet.resume" (dict "root" $ "robot" .) }}
+            {{- range concat (list "robot.yaml" "site.yaml") (ternary (list) (list "resume.json") (empty $resume)) }}
             - {key: {{ . }}, path: {{ $robot }}/{{ . }}}
             {{- end }}
       {{- end }}
