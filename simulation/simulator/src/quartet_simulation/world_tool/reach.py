@@ -37,8 +37,12 @@ def reach_report(site: SiteFile, robots: Sequence[Abilities]) -> list[str]:
     """Return as lines what each robot can do at each place, and which things it cannot hold."""
     lines = ["Places, with things that the robot can hold:"]
     for place in _places(site):
+        acts = {one.robot.name: _acts_at(place, one, site) for one in robots}
+        if all(act.endswith(" everything") for each in acts.values() for act in each):
+            lines.append(f"  {place.name}: {_names(robots)} can do everything")
+            continue
         lines.append(f"  {place.name}")
-        lines += [f"    {one.robot.name} {act}" for one in robots for act in _acts_at(place, one, site)]
+        lines += [f"    {name} {act}" for name, each in acts.items() for act in each]
     unheld = [[reason for one in robots if (reason := one.no_hold(thing))] for thing in site.objects]
     if any(unheld):
         lines.append("Things that a robot cannot hold:")
