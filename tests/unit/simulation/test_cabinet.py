@@ -84,7 +84,7 @@ def test_an_arm_that_cannot_take_out_what_it_reaches_is_refused() -> None:
 
 @pytest.mark.slow
 def test_a_robot_opens_its_door_while_another_takes_its_own() -> None:
-    task = ArrangeCabinet(90006)
+    task = ArrangeCabinet(90000)
     assert task.step(joint_plan(Alice=("PICK", LEFT))).failure == ""
     plan = joint_plan(Alice=("OPEN", LEFT), Bob=("PICK", RIGHT))
     assert task.check(plan) == []

@@ -98,7 +98,7 @@ def plan_motion(
         raise TableError(f"speed {speed} must be a share in (0, 1]")
     for name in straight:
         scene.arm(name)
-    collisions = Collisions(scene, allow, checks, level)
+    collisions = Collisions(scene, allow, checks, level, [name for name in scene.arms if goals.get(name) is None])
     here = start = scene.joints
     ways: list[np.ndarray] = []
     legs = _legs(scene, [*waypoints, goals], collisions, straight, level, split=split or bool(straight))
