@@ -4,10 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from quartet_research.harness.speakers import RuleSpeakers
-from quartet_research.roco.speakers.sorting import GOAL, REACH
+from quartet_research.roco.speakers.sorting import REACH
 from quartet_research.roco.speakers.stacking import HOLDS, LIES, RECIPE, SIDE, STACKED
 from quartet_research.roco.text.question import guess, names_text
 
+_GOAL = re.compile(r"([a-z]+_[a-z]+) on (panel\d)")
 _DONE = re.compile(r"^NAME (\w+) ACTION (PICK|PUT) (\w+)", re.MULTILINE)
 _SAID = re.compile(r"^(\w+): (I will)?", re.MULTILINE)
 _OPTION = re.compile(r"^([A-D])\) (.+)$", re.MULTILINE)
@@ -38,7 +39,7 @@ class _Facts:
         self.words = re.findall(r"\w+", self.asked.partition("\nA) ")[0])
         self.reach = {one: panels.split(", ") for one, panels in REACH.findall(text)}
         self.side, self.lies, self.on, self.holds = (dict(one.findall(text)) for one in (SIDE, LIES, STACKED, HOLDS))
-        self.goals, recipe = dict(GOAL.findall(parts["Task"])), RECIPE.search(text)
+        self.goals, recipe = dict(_GOAL.findall(parts["Task"])), RECIPE.search(text)
         self.recipe = recipe[1].split(", ") if recipe else []
 
     def answer(self, choices: Sequence[str], many: bool) -> str:
