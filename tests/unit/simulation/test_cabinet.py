@@ -92,6 +92,24 @@ def test_a_robot_opens_its_door_while_another_takes_its_own() -> None:
     assert (task.is_open("left_door"), task.held("Bob")) == (True, (RIGHT,))
 
 
+@pytest.mark.slow
+def test_a_robot_that_waits_keeps_its_handle_while_the_way_of_another_is_searched() -> None:
+    task = ArrangeCabinet(90001)
+    assert task.step(joint_plan(Alice=("PICK", LEFT))).failure == ""
+    assert task.step(joint_plan(Bob=("PICK", RIGHT))).failure == ""
+    assert (task.held("Alice"), task.held("Bob")) == ((LEFT,), (RIGHT,))
+
+
+def test_coaster_that_is_taken_is_refused() -> None:
+    task = ArrangeCabinet(1)
+    task.scene.place("mug", (*COASTERS["cup_coaster"], 0.212))
+    task.scene.settle()
+    cup = {"Chad": ("PICK PLACE", "cup", "cup_coaster")}
+    text = "Chad puts cup onto cup_coaster, where mug stands; move mug first."
+    assert refused(task, **cup) == ("constraints", text)
+    assert refused(task, **cup, Alice=("PICK PLACE", "mug", "mug_coaster"))[0] != "constraints"
+
+
 def test_robots_observe_doors_objects_and_what_they_reach(drawn: ArrangeCabinet) -> None:
     seen = drawn.describe_robot("Bob")
     assert "left_door is closed, with left_door_handle at" in seen

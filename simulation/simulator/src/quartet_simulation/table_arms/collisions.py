@@ -52,6 +52,8 @@ class Collisions:
         still: Collection[str] = (),
     ) -> None:
         self._checks, self._limit = 0, limit
+        self.fixed: list[slice] = []
+        """Columns of arms that must not move, because they would lose a door or rope."""
         self._scene, self._model = scene, copy.copy(scene.model)
         self._data = mujoco.MjData(self._model)
         self._data.qpos[:] = scene.data.qpos
@@ -99,7 +101,9 @@ class Collisions:
         family = [other for other in range(model.nbody) if body in self._line(other) or other in self._line(body)]
         jointed = [other for other in family if model.body_jntnum[other]]
         if len(jointed) > 1 or model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_FREE:
-            if arm.name not in still:
+            if arm.name in still:
+                self.fixed.append(arm.columns)
+            else:
                 self._mask(family, -1, 0, 0)
         elif all(body != carried for carried, _, _ in self._carried):
             self._mask(family, number, _held(number), _anything(arms) & ~_hand(number) & ~_held(number))

@@ -180,6 +180,11 @@ class ArrangeCabinet(TableTask):
                 yield f"Chad takes {action.object}, but Chad may not touch the doors."
             if action.verb == "PICK" and self.is_open(HANDLES[action.object]):
                 yield f"{robot} takes {action.object}, whose door is open already."
+        moved = {action.object for action in plan.values()}
+        for robot, action in plan.items():
+            for name in STARTS.keys() - moved:
+                if action.target and self._touch(name, action.target):
+                    yield f"{robot} puts {action.object} onto {action.target}, where {name} stands; move {name} first."
 
     def _out_of_reach(self, plan: JointPlan) -> Iterable[str]:
         for robot, action in plan.items():
