@@ -182,8 +182,8 @@ class ArrangeCabinet(TableTask):
                 yield f"{robot} takes {action.object}, whose door is open already."
         moved = {action.object for action in plan.values()}
         for robot, action in plan.items():
-            for name in STARTS.keys() - moved:
-                if action.target and self._touch(name, action.target):
+            for name in STARTS:
+                if action.target and name not in moved and self._touch(name, action.target):
                     yield f"{robot} puts {action.object} onto {action.target}, where {name} stands; move {name} first."
 
     def _out_of_reach(self, plan: JointPlan) -> Iterable[str]:
