@@ -69,6 +69,47 @@ def test_objects_behind_closed_doors_are_not_taken(drawn: ArrangeCabinet) -> Non
         assert "door" in text
 
 
+@pytest.mark.slow
+def test_an_arm_that_cannot_take_out_what_it_reaches_is_refused() -> None:
+    task = ArrangeCabinet(0)
+    for door in DOORS:
+        task.scene.data.joint(door).qpos[0] = OPEN
+    task.scene.settle()
+    stage, text = refused(task, Alice=("PICK PLACE", "cup", "cup_coaster"))
+    assert (stage, text[:40]) == ("waypoints", "Alice reaches cup, but cannot move strai")
+    assert "Let another robot take cup" in text
+    assert task.step(joint_plan(Alice=("PICK PLACE", "cup", "cup_coaster"))).failure.startswith("no motion was found")
+    assert refused(task, Chad=("PICK PLACE", "cup", "cup_coaster")) == ("", "")
+
+
+@pytest.mark.slow
+def test_a_robot_opens_its_door_while_another_takes_its_own() -> None:
+    task = ArrangeCabinet(90000)
+    assert task.step(joint_plan(Alice=("PICK", LEFT))).failure == ""
+    plan = joint_plan(Alice=("OPEN", LEFT), Bob=("PICK", RIGHT))
+    assert task.check(plan) == []
+    assert task.step(plan).failure == ""
+    assert (task.is_open("left_door"), task.held("Bob")) == (True, (RIGHT,))
+
+
+@pytest.mark.slow
+def test_a_robot_that_waits_keeps_its_handle_while_the_way_of_another_is_searched() -> None:
+    task = ArrangeCabinet(90001)
+    assert task.step(joint_plan(Alice=("PICK", LEFT))).failure == ""
+    assert task.step(joint_plan(Bob=("PICK", RIGHT))).failure == ""
+    assert (task.held("Alice"), task.held("Bob")) == ((LEFT,), (RIGHT,))
+
+
+def test_coaster_that_is_taken_is_refused() -> None:
+    task = ArrangeCabinet(1)
+    task.scene.place("mug", (*COASTERS["cup_coaster"], 0.212))
+    task.scene.settle()
+    cup = {"Chad": ("PICK PLACE", "cup", "cup_coaster")}
+    text = "Chad puts cup onto cup_coaster, where mug stands; move mug first."
+    assert refused(task, **cup) == ("constraints", text)
+    assert refused(task, **cup, Alice=("PICK PLACE", "mug", "mug_coaster"))[0] != "constraints"
+
+
 def test_robots_observe_doors_objects_and_what_they_reach(drawn: ArrangeCabinet) -> None:
     seen = drawn.describe_robot("Bob")
     assert "left_door is closed, with left_door_handle at" in seen

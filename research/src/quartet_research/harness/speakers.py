@@ -5,12 +5,14 @@ They prove the harness and compare teams under equal faults. Their figures say n
 
 import re
 from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from quartet_benchmarks.prices import SPEAKERS
 from quartet_teams import Answer
 
+RatesT = TypeVar("RatesT")
 _SECTION = re.compile(r"^# (.+)\n((?:(?!# ).*\n?)*)", re.MULTILINE)
 
 
@@ -24,14 +26,16 @@ def parts_of(prompt: str) -> dict[str, str]:
     return {heading: body.strip() for heading, body in _SECTION.findall(prompt)}
 
 
-class RuleSpeakers(ABC):
+class RuleSpeakers(ABC, Generic[RatesT]):
     """Answers the prompts of all participants. What it knows is what the prompt tells.
 
     Args:
+        rates: of the faults, from 0 to 1: one for all, or a class with one for each.
         seed: of the faults that are drawn.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, rates: RatesT, seed: int) -> None:
+        self._rates = rates
         self._rng = np.random.default_rng(seed)
 
     async def __call__(self, participant: str, prompt: str) -> Answer:

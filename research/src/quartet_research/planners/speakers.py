@@ -49,7 +49,7 @@ class Faults:
         return cls(rate, rate, rate / 2, rate / 2)
 
 
-class Speakers(RuleSpeakers):
+class Speakers(RuleSpeakers[Faults]):
     """Answers the prompts of all participants. What it knows is what the prompt tells.
 
     Args:
@@ -58,8 +58,7 @@ class Speakers(RuleSpeakers):
     """
 
     def __init__(self, faults: Faults, seed: int) -> None:
-        super().__init__(seed)
-        self._faults = faults
+        super().__init__(faults, seed)
         self._last: Mapping[str, str] = {}
 
     def _answer(self, participant: str, parts: dict[str, str]) -> str:
@@ -90,22 +89,22 @@ class Speakers(RuleSpeakers):
 
     def _with_faults(self, world: World, plan: Mapping[str, str]) -> dict[str, str]:
         return {
-            robot: str(self._rng.choice(world.actions(robot))) if self._chance(self._faults.wrong_action) else action
+            robot: str(self._rng.choice(world.actions(robot))) if self._chance(self._rates.wrong_action) else action
             for robot, action in plan.items()
         }
 
     def _plan(self, world: World, best: Mapping[str, str]) -> str:
         plan = self._with_faults(world, best)
-        if self._last and self._chance(self._faults.repetition):
+        if self._last and self._chance(self._rates.repetition):
             plan = dict(self._last)
         self._last = plan
         text = json.dumps(plan)
-        return text[: len(text) // 2] if self._chance(self._faults.malformed) else text
+        return text[: len(text) // 2] if self._chance(self._rates.malformed) else text
 
     def _judge(self, robot: str, best: Mapping[str, str], plan: str) -> str:
         mine = json.loads(plan).get(robot, WAIT)
         better = best.get(robot, WAIT)
-        objects = (mine != better) != self._chance(self._faults.objection)
+        objects = (mine != better) != self._chance(self._rates.objection)
         return f"I should {better} instead of {mine}." if objects else "I Agree"
 
     def _discuss(self, robot: str, world: World, best: Mapping[str, str], parts: Mapping[str, str]) -> str:
@@ -127,7 +126,7 @@ class Speakers(RuleSpeakers):
 
     def _plan_of(self, said: Mapping[str, str]) -> str:
         text = json.dumps({name: action for name, action in said.items() if action != WAIT})
-        return text[: len(text) // 2] if self._chance(self._faults.malformed) else text
+        return text[: len(text) // 2] if self._chance(self._rates.malformed) else text
 
 
 def variant_of(history: str) -> int:

@@ -11,17 +11,13 @@ _ORDER, _PLACE = re.compile(r"in this order: ([\w, ]+)\."), re.compile(r"\b(\w+)
 _BY_PERSON = re.compile(rf"^{PERSON}: (.*(?:\n  .*)*)", re.MULTILINE)
 
 
-class RobotSpeaker(RuleSpeakers):
+class RobotSpeaker(RuleSpeakers[float]):
     """Says what the camera describes, listens, and proposes the next move.
 
     Args:
-        rate: rate of each fault, a random move and a missing keyword, from 0 to 1.
+        rates: rate of each fault, a random move and a missing keyword, from 0 to 1.
         seed: seed of the faults.
     """
-
-    def __init__(self, rate: float, seed: int) -> None:
-        super().__init__(seed)
-        self._rate = rate
 
     def _answer(self, participant: str, parts: dict[str, str]) -> str:
         camera = _PLACE.findall(parts["Yourself"].rpartition("You observe:")[2])
@@ -37,9 +33,9 @@ class RobotSpeaker(RuleSpeakers):
         plans = list(_plans(places, ordered=bool(order)))
         refused = read_prompt(parts).refused
         plan = next((one for one in plans if one not in refused), plans[0])
-        if self._chance(self._rate):
+        if self._chance(self._rates):
             plan = _plan(str(self._rng.choice([ROBOT, PERSON])), str(self._rng.choice(BLOCKS)))
-        keyword = [] if self._chance(self._rate) else ["EXECUTE"]
+        keyword = [] if self._chance(self._rates) else ["EXECUTE"]
         return "\n".join([*keyword, *(f"NAME {robot} ACTION {action}" for robot, action in plan.items())])
 
 

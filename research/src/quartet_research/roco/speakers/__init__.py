@@ -45,31 +45,27 @@ TOO_FAR: dict[Act, Callable[[Prompt, str], str]] = {sort: sort_too_far, stack: s
 """Returns an action beyond a robot's reach, "" if there is none; for tasks in which each robot reaches a part."""
 
 
-class Speakers(RuleSpeakers):
+class Speakers(RuleSpeakers[float]):
     """Answers the prompts of all participants of a task.
 
     Args:
-        rate: of each fault, drawn separately: a wrong action; a path through the table; a wrong claim of reach, in
+        rates: of each fault, drawn separately: a wrong action; a path through the table; a wrong claim of reach, in
             dialogues about tasks of `TOO_FAR` (a robot announces what it does not reach, or waits because it claims
             not to reach what it does); the claim that the task is complete, if robots can wait, upon which all wait;
             an early EXECUTE; a refused or failed plan that is proposed again; a missing robot; a missing keyword.
         seed: of the faults.
     """
 
-    def __init__(self, rate: float, seed: int) -> None:
-        super().__init__(seed)
-        self._rate = rate
-
     def _answer(self, participant: str, parts: dict[str, str]) -> str:
         prompt, talk = read_prompt(parts), parts.get("Talk now", "")
         act, err = next(role for words, role in ROLES.items() if prompt.task.startswith(words))
 
         def decide(robot: str, said: Mapping[str, str]) -> str:
-            action = err(prompt, self._rng) if self._chance(self._rate) else act(prompt, robot, said)
-            return through_table(action) if " PATH " in action and self._chance(self._rate) else action
+            action = err(prompt, self._rng) if self._chance(self._rates) else act(prompt, robot, said)
+            return through_table(action) if " PATH " in action and self._chance(self._rates) else action
 
         said, claim = dict(_SAID.findall(talk)), ""
-        if prompt.can_wait and (COMPLETE in talk or self._chance(self._rate)):
+        if prompt.can_wait and (COMPLETE in talk or self._chance(self._rates)):
             everyone = prompt.robots if participant == PLANNER else (*said, participant)
             said, claim = dict.fromkeys(everyone, WAIT), COMPLETE
         elif participant == PLANNER:
@@ -77,12 +73,12 @@ class Speakers(RuleSpeakers):
                 said[robot] = decide(robot, said)
         else:
             others = {name: text for name, text in said.items() if name != participant}
-            if act in TOO_FAR and self._chance(self._rate):
+            if act in TOO_FAR and self._chance(self._rates):
                 action = act(prompt, participant, others)
                 said[participant], claim = self._misjudge(TOO_FAR[act](prompt, participant), action)
             else:
                 said[participant] = decide(participant, others)
-        if set(said) >= set(prompt.robots) or self._chance(self._rate):
+        if set(said) >= set(prompt.robots) or self._chance(self._rates):
             return self._execute(prompt, said)
         return "\n".join(filter(None, [f"I will {said[participant]}.", claim, "PROCEED"]))
 
@@ -93,9 +89,9 @@ class Speakers(RuleSpeakers):
         return WAIT, "" if action == WAIT else f"I do not reach {action.split()[1]}."
 
     def _execute(self, prompt: Prompt, said: Mapping[str, str]) -> str:
-        plan = prompt.refused[-1] if prompt.refused and self._chance(self._rate) else said
+        plan = prompt.refused[-1] if prompt.refused and self._chance(self._rates) else said
         lines = [f"NAME {robot} ACTION {plan.get(robot, WAIT)}" for robot in prompt.robots]
-        if self._chance(self._rate):
+        if self._chance(self._rates):
             lines = lines[1:]
-        keyword = "" if self._chance(self._rate) else "EXECUTE\n"
+        keyword = "" if self._chance(self._rates) else "EXECUTE\n"
         return keyword + "\n".join(lines)

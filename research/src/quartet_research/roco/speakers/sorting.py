@@ -7,14 +7,14 @@ import numpy as np
 
 from quartet_research.roco.speakers.prompt import WAIT, Prompt
 
-_REACH = re.compile(r"(\w+) reaches ([\w, ]+) and no other panel\.")
+REACH = re.compile(r"(\w+) reaches ([\w, ]+) and no other panel\.")
 _ON = re.compile(r"^(\w+) is on (panel\d)\.", re.MULTILINE)
 _GOAL = re.compile(r"(\w+) on (panel\d)")
 
 
 def sort(prompt: Prompt, robot: str, said: Mapping[str, str]) -> str:
     """Return the first move of a block towards its panel that no other robot has announced."""
-    reach = {name: panels.split(", ") for name, panels in _REACH.findall(prompt.own)}
+    reach = {name: panels.split(", ") for name, panels in REACH.findall(prompt.own)}
     goals = dict(_GOAL.findall(prompt.task))
     taken = {word for action in said.values() for word in action.split()}
     for block, panel in dict(_ON.findall(prompt.own)).items():
@@ -32,7 +32,7 @@ def sort_wrongly(prompt: Prompt, rng: np.random.Generator) -> str:
 
 def sort_too_far(prompt: Prompt, robot: str) -> str:
     """Return a move of a block that the robot does not reach to its panel; "" if it reaches all."""
-    reach, goals = dict(_REACH.findall(prompt.own))[robot].split(", "), dict(_GOAL.findall(prompt.task))
+    reach, goals = dict(REACH.findall(prompt.own))[robot].split(", "), dict(_GOAL.findall(prompt.task))
     far = (block for block, panel in _ON.findall(prompt.own) if panel not in reach)
     return next((f"PICK {block} PLACE {goals[block]}" for block in far), "")
 

@@ -4,15 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from quartet_research.harness.speakers import RuleSpeakers
+from quartet_research.roco.speakers.sorting import REACH
+from quartet_research.roco.speakers.stacking import HOLDS, LIES, RECIPE, SIDE, STACKED
 from quartet_research.roco.text.question import guess, names_text
 
-_REACH = re.compile(r"(\w+) reaches (panel[\w, ]+?) and")
-_SIDE = re.compile(r"(\w+) reaches the foods on the (\w+) side")
 _GOAL = re.compile(r"([a-z]+_[a-z]+) on (panel\d)")
-_RECIPE = re.compile(r"From the bottom to the top it has: ([\w, ]+)\.")
-_ON = re.compile(r"^(\w+) is on (\w+)\.", re.MULTILINE)
-_LIES = re.compile(r"^(\w+) is on the (\w+) side", re.MULTILINE)
-_HOLDS = re.compile(r"^(\w+) holds (\w+)\.", re.MULTILINE)
 _DONE = re.compile(r"^NAME (\w+) ACTION (PICK|PUT) (\w+)", re.MULTILINE)
 _SAID = re.compile(r"^(\w+): (I will)?", re.MULTILINE)
 _OPTION = re.compile(r"^([A-D])\) (.+)$", re.MULTILINE)
@@ -20,19 +16,15 @@ _ACT = re.compile(r"(\w+) (?:does|acts)\b.* (?:PICK|PUT) (\w+)")
 _VALID = re.compile(r"Valid answers: ([\w, ]+)\.")
 
 
-class Answerer(RuleSpeakers):
+class Answerer(RuleSpeakers[float]):
     """Answers the question in a prompt; a fault, drawn at a rate, is another valid answer."""
-
-    def __init__(self, rate: float, seed: int) -> None:
-        super().__init__(seed)
-        self._rate = rate
 
     def _answer(self, participant: str, parts: dict[str, str]) -> str:
         valid = _VALID.search(parts["Answer"])
         assert valid is not None, "every prompt names the valid answers"
         choices, many = valid[1].split(", "), parts["Answer"].startswith("Name all")
         answer = right = _Facts(participant, parts).answer(choices, many)
-        faulty = self._chance(self._rate)
+        faulty = self._chance(self._rates)
         while faulty and answer == right:
             answer = guess(choices, many, self._rng)
         return f"ANSWER: {answer}"
@@ -45,9 +37,9 @@ class _Facts:
         text = "\n".join(parts.values())
         self.robot, self.parts, self.asked = robot, parts, parts["Question"]
         self.words = re.findall(r"\w+", self.asked.partition("\nA) ")[0])
-        self.reach = {one: panels.split(", ") for one, panels in _REACH.findall(text)}
-        self.side, self.lies, self.on, self.holds = (dict(one.findall(text)) for one in (_SIDE, _LIES, _ON, _HOLDS))
-        self.goals, recipe = dict(_GOAL.findall(parts["Task"])), _RECIPE.search(text)
+        self.reach = {one: panels.split(", ") for one, panels in REACH.findall(text)}
+        self.side, self.lies, self.on, self.holds = (dict(one.findall(text)) for one in (SIDE, LIES, STACKED, HOLDS))
+        self.goals, recipe = dict(_GOAL.findall(parts["Task"])), RECIPE.search(text)
         self.recipe = recipe[1].split(", ") if recipe else []
 
     def answer(self, choices: Sequence[str], many: bool) -> str:

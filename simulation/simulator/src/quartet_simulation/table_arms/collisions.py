@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import product
 
 import mujoco
@@ -40,6 +40,7 @@ class Collisions:
         allow: pairs of bodies that may touch; an arm's name stands for its hand. A tool pushes what it may touch.
         limit: number of calls of `free` before it raises ChecksSpentError.
         level: arms whose hands must not lean by more than MOST_LEAN from where they point now.
+        still: arms that stay, and with them a door or rope that they hold.
     """
 
     def __init__(
@@ -48,8 +49,11 @@ class Collisions:
         allow: Iterable[tuple[str, str]] = (),
         limit: int | None = None,
         level: Iterable[str] = (),
+        still: Collection[str] = (),
     ) -> None:
         self._checks, self._limit = 0, limit
+        self.fixed: list[slice] = []
+        """Columns of arms that must not move, because they would lose a door or rope."""
         self._scene, self._model = scene, copy.copy(scene.model)
         self._data = mujoco.MjData(self._model)
         self._data.qpos[:] = scene.data.qpos
@@ -70,7 +74,7 @@ class Collisions:
         for number, arm in enumerate(arms):
             held = scene.holds(arm.name)
             for name in ([held] if held else []) + scene.carries(arm.name):
-                self._hold(number, arm, name, len(arms))
+                self._hold(number, arm, name, len(arms), still)
         others = self._owner[:, None] != self._owner[None, :]
         self._need[others & (self._owner[:, None] >= 0) & (self._owner[None, :] >= 0)] = CLEARANCE
         self._model.geom_margin[self._owner >= 0] = CLEARANCE
@@ -90,14 +94,17 @@ class Collisions:
             geoms = geoms[self._solid[geoms]]
             self._model.geom_contype[geoms], self._model.geom_conaffinity[geoms] = contype, conaffinity
 
-    def _hold(self, number: int, arm: Arm, name: str, arms: int) -> None:
+    def _hold(self, number: int, arm: Arm, name: str, arms: int, still: Collection[str]) -> None:
         """Let what an arm holds move with its hand, or leave it out where it does not follow rigidly."""
         model, body = self._model, self._scene.body(name)
         joint = int(model.body_jntadr[body])
         family = [other for other in range(model.nbody) if body in self._line(other) or other in self._line(body)]
         jointed = [other for other in family if model.body_jntnum[other]]
         if len(jointed) > 1 or model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_FREE:
-            self._mask(family, -1, 0, 0)
+            if arm.name in still:
+                self.fixed.append(arm.columns)
+            else:
+                self._mask(family, -1, 0, 0)
         elif all(body != carried for carried, _, _ in self._carried):
             self._mask(family, number, _held(number), _anything(arms) & ~_hand(number) & ~_held(number))
             tip = _pose(self._data.site_xpos[arm.tip], self._data.site_xmat[arm.tip])

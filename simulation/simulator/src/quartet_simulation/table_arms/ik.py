@@ -41,13 +41,14 @@ class Kinematics:
         self._data.qpos[:] = scene.data.qpos
         self._jacobian = np.zeros((6, scene.model.nv))
 
-    def solutions(self, arm: Arm, pose: HandPose, near: np.ndarray) -> Iterator[np.ndarray]:
+    def solutions(self, arm: Arm, pose: HandPose, near: np.ndarray, restarts: int = RESTARTS) -> Iterator[np.ndarray]:
         """Yield different joint positions of an arm that bring its tip to a pose.
 
         Args:
             arm: the arm.
             pose: of its tip.
             near: where the search starts first (J,): the arm's present joints.
+            restarts: starts of the search.
         """
         rng = np.random.default_rng(0)
         lower, upper = arm.lower + LIMIT_SLACK, arm.upper - LIMIT_SLACK
@@ -56,12 +57,12 @@ class Kinematics:
         if rails:
             home[0] = near[0]
         found: list[np.ndarray] = []
-        for attempt in range(RESTARTS):
+        for attempt in range(restarts):
             if attempt == 0:
                 start = near
             elif attempt % 4 == 1:
                 start = home + rng.uniform(-0.2, 0.2, len(home))
-            elif attempt < RESTARTS // 2:
+            elif attempt < restarts // 2:
                 start = near + rng.uniform(-SPREAD, SPREAD, len(near))
             else:
                 start = rng.uniform(np.maximum(lower, -np.pi), np.minimum(upper, np.pi))

@@ -98,7 +98,7 @@ def plan_motion(
         raise TableError(f"speed {speed} must be a share in (0, 1]")
     for name in straight:
         scene.arm(name)
-    collisions = Collisions(scene, allow, checks, level)
+    collisions = Collisions(scene, allow, checks, level, [name for name in scene.arms if goals.get(name) is None])
     here = start = scene.joints
     ways: list[np.ndarray] = []
     legs = _legs(scene, [*waypoints, goals], collisions, straight, level, split=split or bool(straight))
@@ -106,6 +106,9 @@ def plan_motion(
         return legs
     if not (split or straight):
         ways, legs = [leg.choices[0] for leg in legs[:-1]], legs[-1:]
+    lower, upper = scene.lower.copy(), scene.upper.copy()
+    for columns in collisions.fixed:
+        lower[columns] = upper[columns] = start[columns]
     rng, pieces = np.random.default_rng(seed), list[Trajectory]()
     try:
         for leg in legs:
@@ -115,7 +118,7 @@ def plan_motion(
                     return _collision("no_path", "on the straight way", pairs)
                 piece = time_joint_path(scene.joint_names, path, scene.speed * speed, scene.acceleration * speed)
             else:
-                piece = _search(scene, collisions, here, leg, ways, rng, speed)
+                piece = _search(scene, collisions, here, leg, ways, (lower, upper), rng, speed)
             pieces.append(piece)
             here = piece.positions[-1]
     except ChecksSpentError:
@@ -193,10 +196,11 @@ def _search(
     start: np.ndarray,
     leg: _Leg,
     waypoints: list[np.ndarray],
+    limits: tuple[np.ndarray, np.ndarray],
     rng: np.random.Generator,
     speed: float,
 ) -> Trajectory:
-    """Return a collision-free trajectory. Raises ChecksSpentError."""
+    """Return a collision-free trajectory within lower and upper limits (J,). Raises ChecksSpentError."""
     arms = [arm.columns for arm in scene.arms.values()]
     lines = {list(scene.arms).index(name): line for name, line in leg.lines.items()}
     goals, number = leg.choices, 0
@@ -204,8 +208,8 @@ def _search(
         waypoints = [*waypoints, *_side_by_side(scene, start, leg)]
     while True:
         step = STEPS_M[min(number, len(STEPS_M) - 1)]
-        space = Space(arms, scene.sweep, scene.lower, scene.upper, collisions.free, step)
-        fine = Space(arms, scene.sweep, scene.lower, scene.upper, collisions.free, STEPS_M[-1])
+        space = Space(arms, scene.sweep, *limits, collisions.free, step)
+        fine = Space(arms, scene.sweep, *limits, collisions.free, STEPS_M[-1])
         samples = samples_between(space, start, goals, scene.home, waypoints, lines, rng)
         path = connect(space, start, goals, samples)
         assert path is not None, "the samples do not end"

@@ -23,14 +23,14 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.robot.parts import quaternion
-from quartet_simulation.table_arms import ArmAt, Goal, HandPose, Scene, Shape, Thing, build_table
+from quartet_simulation.table_arms import ArmAt, HandPose, Scene, Shape, Thing, build_table
 from quartet_simulation.table_arms.collisions import Collisions
 from quartet_simulation.table_arms.ik import Kinematics
 from quartet_simulation.table_arms.poses import Vector, vector
 from quartet_simulation.table_arms.things import FRICTION, Colour, add_shapes
 from quartet_simulation.table_tasks.handling import HOVER, TABLE_TOP, above, point_text, yaw_of
 from quartet_simulation.table_tasks.task import Box, Phase, TableTask
-from quartet_teams.roco import Action, Form, JointPlan, Verb
+from quartet_teams.roco import Action, Form, JointPlan, Verb, sub_plans
 
 CABINET, CABINET_XY, CABINET_Z, CABINET_YAW = "cabinet", (-0.7, 0.5), (0.47, 0.7), (0.45 * math.pi, 0.55 * math.pi)
 HALF, WALL = (0.34, 0.2, 0.3), 0.01
@@ -70,6 +70,8 @@ DEEP, HANDLE_DEEP = 0.02, 0.013
 """How far the tips of fingers reach past the middle of mug and cup, and of a handle [m]."""
 OUT, LIFT, LET_FALL = 0.25, 0.02, 0.015
 """How far a hand goes back out of the cabinet, lifts what it takes, and lets it fall onto a coaster [m]."""
+RESTARTS = 120
+"""Restarts of inverse kinematics for a hand that goes in and out; few solutions allow that."""
 Pairs = tuple[tuple[str, str], ...]
 CARRYING = 0.2
 """Share of the speed limits with which things do not slip along a suction cup."""
@@ -178,6 +180,11 @@ class ArrangeCabinet(TableTask):
                 yield f"Chad takes {action.object}, but Chad may not touch the doors."
             if action.verb == "PICK" and self.is_open(HANDLES[action.object]):
                 yield f"{robot} takes {action.object}, whose door is open already."
+        moved = {action.object for action in plan.values()}
+        for robot, action in plan.items():
+            for name in STARTS:
+                if action.target and name not in moved and self._touch(name, action.target):
+                    yield f"{robot} puts {action.object} onto {action.target}, where {name} stands; move {name} first."
 
     def _out_of_reach(self, plan: JointPlan) -> Iterable[str]:
         for robot, action in plan.items():
@@ -245,41 +252,59 @@ class ArrangeCabinet(TableTask):
                 Phase(_back(goal), allow=allow, straight=True),
                 home,
             ]
-        if name in HANDLES:
-            arc = self._arc(HANDLES[name])[1:]
-            before, after = _back(goal), [*arc, _back(arc[-1])]
-        else:
-            before, after = _back(goal, OUT), [_lifted(goal), _back(_lifted(goal), OUT)]
-        there = self._start(robot, before, goal, after, allow, HANDLES.get(name, ""))
-        phases = [Phase(there), Phase(goal, "grasp", name, allow, straight=True)]
+        before, *_, leaves, out = poses = self._in_and_out(action, goal)
+        there = self._start(action, poses)
+        phases = [Phase(before if there is None else there), Phase(goal, "grasp", name, allow, straight=True)]
         if name not in HANDLES:
-            phases.append(Phase(after[-1], allow=allow, waypoints=(after[0],), straight=True, speed=CARRYING))
+            phases.append(Phase(out, allow=allow, waypoints=(leaves,), straight=True, speed=CARRYING))
         return phases
 
-    def _start(
-        self, robot: str, before: HandPose, goal: HandPose, after: Sequence[HandPose], allow: Pairs, door: str
-    ) -> Goal:
-        """Return joints at a pose before a goal, from which the tip can move straight to the goal and on to more poses.
+    def _in_and_out(self, action: Action, goal: HandPose) -> list[HandPose]:
+        """Return the poses between which a hand moves straight: before the goal of a PICK, there, and until it is out.
 
-        The pose itself if no solution of inverse kinematics allows that. A door is open at the last two poses.
+        At the last two poses, the door whose handle is picked is open.
         """
-        arm, kinematics, now = self.scene.arm(robot), Kinematics(self.scene), Collisions(self.scene, allow)
-        everything = self.scene.joints
-        later = self._when_open(door, allow) if door else now
+        if action.object in HANDLES:
+            arc = self._arc(HANDLES[action.object])[1:]
+            return [_back(goal), goal, *arc, _back(arc[-1])]
+        return [_back(goal, OUT), goal, _lifted(goal), _back(_lifted(goal), OUT)]
+
+    def _bad_waypoints(self, plan: JointPlan) -> Iterable[str]:
+        """Return which robots cannot take what they reach."""
+        for robot, action in sub_plans(plan)[0].items():
+            if action.verb != "PICK" or (goal := self._goal(action)) is None:
+                continue
+            first, *_, out = poses = self._in_and_out(action, goal)
+            if self._start(action, poses) is None:
+                way = f"in from {point_text(first.position)} and out to {point_text(out.position)}"
+                yield (
+                    f"{robot} reaches {action.object}, but cannot move straight {way}: it is too short, or "
+                    f"collides. Let another robot take {action.object}, or take something else."
+                )
+
+    def _start(self, action: Action, poses: Sequence[HandPose]) -> np.ndarray | None:
+        """Return joints at the first pose of a PICK from which the tip can move straight to all others.
+
+        None if no solution of inverse kinematics allows that without a collision with things.
+        """
+        arm, allow = self.scene.arm(action.robot), self._allowed(action)
+        kinematics, now = Kinematics(self.scene), Collisions(self.scene, allow)
+        everything, (before, goal, *_) = self.scene.joints, poses
+        later = self._when_open(HANDLES[action.object], allow) if action.object in HANDLES else now
 
         def free(point: np.ndarray, collisions: Collisions = now) -> bool:
             everything[arm.columns] = point
-            return collisions.alone(robot, everything)
+            return collisions.alone(arm.name, everything)
 
-        for joints in kinematics.solutions(arm, goal, self.scene.joints[arm.columns]):
+        for joints in kinematics.solutions(arm, goal, self.scene.joints[arm.columns], RESTARTS):
             line, points = kinematics.line(arm, joints, before), list[np.ndarray]()
-            for pose in (goal, *after):
+            for pose in poses[1:]:
                 line = None if line is None else kinematics.line(arm, line[-1], pose)
                 points += [] if line is None else [line]
             ends = [one[-1] for one in points[-2:]]
             if line is not None and all(map(free, np.vstack(points))) and all(free(end, later) for end in ends):
                 return points[0][0]
-        return before
+        return None
 
     def _when_open(self, door: str, allow: Pairs) -> Collisions:
         """Return collision checks for the time when a door is open; the scene stays as it is."""
