@@ -25,8 +25,8 @@ middle of the cup's face, or the tip of the tool; z points out of the hand, and 
 
 A name in `allow` is a body, or an arm, which stands for its hand; a tool pushes what it may touch. Everything that a
 hand holds, and that lies on it, moves with it and is checked; held parts of mechanisms and ropes are left out, because
-they do not follow one hand rigidly. Where their arm stays, they stay, and the search does not move that arm. Equal seeds give equal plans: a search is limited by a number of collision checks,
-not by time.
+they do not follow one hand rigidly. Where their arm stays, they stay, and the search does not move that arm.
+Equal seeds give equal plans: a search is limited by a number of collision checks, not by time.
 """
 
 from quartet_simulation.table_arms.build import TableTop, add_arms, build_table
