@@ -251,7 +251,7 @@ async def test_a_call_and_a_step_of_a_robot_that_is_not_able_are_refused(unlike,
     model.say(
         lambda messages: do.approach("pink tissue box") if len(messages) == 2 else do.report(False, "it is too wide")
     )
-    told = "this robot is not able to: the pink tissue box is 0.100 m wide, and summit grasps up to 0.072 m; second can"
+    told = "summit is not able to do this: the pink tissue box is 0.100 m wide, and summit grasps up to 0.072 m; second"
     async with unlike() as client:
         status = await client.run("pick up the pink tissue box in the kitchen", robot="summit")
         assert status.state is State.FAILED

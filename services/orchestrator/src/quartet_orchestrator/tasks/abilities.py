@@ -60,7 +60,7 @@ def refused(briefs: Mapping[str, RobotBrief], robot: str, unable: Callable[[Robo
         return ""
     others = [name for name, brief in briefs.items() if name != robot and not unable(brief)]
     who = f"{' and '.join(others)} can do it" if others else "no other robot can"
-    return f"this robot is not able to: {reason}; {who}"
+    return f"{robot} is not able to do this: {reason}; {who}"
 
 
 def _no_source(brief: RobotBrief, thing: CatalogueObject | None, area: str, sentence: str) -> str:

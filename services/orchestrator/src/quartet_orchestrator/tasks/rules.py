@@ -84,7 +84,10 @@ class CallRules:
 
     def _body_is_able(self, arguments: StepArguments) -> str | None:
         if reason := self._unable(arguments):
-            return f"{reason}. Do not try it in another way: report the object as not done, with these numbers"
+            return (
+                f"{reason}. Do not try another way: go on with the rest of the task, and report this as not done, with "
+                "this reason"
+            )
         return None
 
     def _look_first(self, _: StepArguments) -> str | None:

@@ -24,12 +24,13 @@ AT_SPOT_M = 0.6
 SPOT_APART_M = 1.2
 """A parking pose with another robot nearer than this is taken."""
 RULES = """<sentence>{sentence}</sentence>
-Robots carry objects, one each at a time. The robots that are free get something to do, the others go on meanwhile.
-These are refused at the same time: the same object twice, and two objects to the same place. Ways on which two robots
-would meet are refused where all would be moved sooner without. A robot that holds an object brings that one to its
-place first.
-All is to be moved soon: a plan is refused by which the last object is put down more than {late:g} s later than by the
-best one, as estimated from the ways of all errands that are left and the time that picking and placing take."""
+Robots carry objects, one each at a time. The robots that are free get actions; the others continue theirs meanwhile.
+A plan is refused if
+- a robot gets an object that it is not able to move or that another robot holds, or holds an object and gets another;
+- two robots carry the same object, or carry objects to the same place at the same time;
+- two robots would meet on their ways, and all would be moved sooner without that;
+- the last object would be put down more than {late:g} s later than by the best plan. This is estimated from all errands
+  that are left: their ways, picks and places."""
 
 
 class HomeScene:
@@ -60,29 +61,30 @@ class HomeScene:
         self._area_of = {place.name: place.area for place in (*brief.site.surfaces, *brief.site.containers)}
 
     def describe(self) -> str:
-        """Return the errands by what has become of them, which do not go together, how far each is, and an estimate."""
+        """Return the errands' states, which do not go together, how far each is, who cannot do it, and an estimate."""
         told, possible = [self._state.describe()], self._possible()
         if len(self.robots) > 1:
             pairs = list(combinations(possible, 2))
             apart = [f"{one.thing} + {other.thing}" for one, other in pairs if _conflict("", one, "", other)]
             near = [f"{one.thing} + {other.thing}" for one, other in pairs if self._areas(one) & self._areas(other)]
             told += [f"Do not go together: {'; '.join(apart)}"] if apart else []
-            told += [f"In the same room, so better one after the other: {'; '.join(near)}"] if near else []
+            told += [f"In the same room, where robots may wait for each other: {'; '.join(near)}"] if near else []
         for robot in self.robots:
             if held := self._state.holding.get(robot):
                 told.append(f"{robot} holds the {held}.")
             ways = [(errand.thing, self._distance(robot, errand)) for errand in self._for(robot)]
             metres = [f"{thing} {away:.1f}" for thing, away in ways if away is not None]
             told += [f"Metres from {robot} to where it would begin: {', '.join(metres)}"] if metres else []
+        for robot in (*self.robots, *self._state.running):
+            cannot = [f"the {one.thing} ({why})" for one in self._state.open if (why := self._state.unable(robot, one))]
+            told += [f"{robot} is not able to move {', '.join(cannot)}."] if cannot else []
         return "\n".join([*told, f"Soonest done, by an estimate ({self._best.end_s:.0f} s): {self._told(self._best)}"])
 
     def describe_robot(self, robot: str) -> str:
         """Return where a robot is and what it holds, as far as the team knows."""
         at, held = self._positions.get(robot), self._state.holding.get(robot)
         area = at and next((area.name for area in self._site.areas if inside(area.outline, *at)), None)
-        told = f"You {f'stand in the {area}' if area else 'are free'}{f' and hold the {held}' if held else ''}."
-        cannot = {one.thing: why for one in self._state.open if (why := self._state.unable(robot, one))}
-        return " ".join([told, *(f"You are not able to move the {thing}: {why}." for thing, why in cannot.items())])
+        return f"You {f'stand in the {area}' if area else 'are free'}{f' and hold the {held}' if held else ''}."
 
     def actions(self, robot: str) -> Sequence[str]:
         """Return the actions for the open errands that go with what the others do, those that begin nearest first."""

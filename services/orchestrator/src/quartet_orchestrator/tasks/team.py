@@ -429,7 +429,8 @@ class TeamRun:
         ]
         done = sum(row.completed for row in rows)
         left = "".join(f" {robot} dropped out ({why})." for robot, why in state.left.items())
-        summary = f"{done} of {len(rows)} objects moved in {state.steps} steps.{left} {problem}".strip()
+        steps = "1 step" if state.steps == 1 else f"{state.steps} steps"
+        summary = f"{done} of {len(rows)} objects moved in {steps}.{left} {problem}".strip()
         return TaskReport(success=bool(rows) and done == len(rows), summary=summary[:4000], objects=rows[:50])
 
     def _why_not(self, thing: str) -> str:
