@@ -118,6 +118,15 @@ def test_variables_are_read_from_the_environment(monkeypatch):
     assert chosen["place"][0].parameters["api_base"] == "http://host:8000"
 
 
+def test_the_endpoint_for_all_is_not_that_of_an_entry_with_its_own():
+    own = {"model": "hosted_vllm/scripted", "api_base_env": "SCRIPTED"}
+    file = GatewayFile.model_validate({"models": {"scripted": own}})
+    settings = Settings(_env_file=None, model="hosted_vllm/mine", model_pick="scripted", model_api_base="http://host:1")
+    chosen = choose_models(file, settings, {"SCRIPTED": "http://scripted:2"})
+    assert chosen["place"][0].parameters["api_base"] == "http://host:1/v1"
+    assert chosen["pick"][0].parameters["api_base"] == "http://scripted:2/v1"
+
+
 @pytest.mark.parametrize("name", ["gpt", "unheard_of/model"])
 def test_a_model_that_nobody_serves(name):
     with pytest.raises(ConfigurationError) as caught:

@@ -80,8 +80,8 @@ def _entry(file: GatewayFile, settings: Settings, name: str, where: str, *, from
     if entry.model.startswith("ollama/"):
         # Ollama's other endpoint has no tool calls.
         entry = entry.model_copy(update={"model": f"ollama_chat/{entry.model.removeprefix('ollama/')}"})
-    if from_environment and settings.model_api_base:
-        entry = entry.model_copy(update={"api_base": settings.model_api_base, "api_base_env": None})
+    if from_environment and settings.model_api_base and not (entry.api_base or entry.api_base_env):
+        entry = entry.model_copy(update={"api_base": settings.model_api_base})
     if from_environment and entry.takes_images is None:
         entry = entry.model_copy(update={"takes_images": settings.model_takes_images})
     return entry
