@@ -1,12 +1,13 @@
 """What unlike robots can do of a sentence, a call and a team's errand."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from quartet_contracts import ApproachArguments, NextAction, PickArguments, PlaceArguments
 from quartet_contracts.journal import RobotLeft, TeamErrands, TeamStep
-from quartet_orchestrator.tasks import make_briefs
+from quartet_orchestrator.tasks import TaskRunner, make_briefs
 from quartet_orchestrator.tasks.abilities import refused, unable_to_follow, unable_to_move, unable_to_step
 from quartet_orchestrator.tasks.errands import ErrandSplit, TeamState
 from quartet_orchestrator.tasks.scene import HomeScene
@@ -82,6 +83,25 @@ def test_a_call_is_refused_before_anything_moves(briefs, arguments, held, told):
     sentence = "take the yellow cereal box from the high shelf"
     found = unable_to_step(briefs["rover"], arguments, sentence, held)
     assert (told in found) if told else not found
+
+
+async def test_a_waiting_task_is_judged_once_however_often_a_robot_looks(briefs):
+    asked: list[str] = []
+
+    class Briefs(dict):
+        def __getitem__(self, name):
+            asked.append(name)
+            return super().__getitem__(name)
+
+    class Fleet:
+        async def can_work(self, robot):
+            return True
+
+    runner = TaskRunner(SimpleNamespace(briefs=Briefs(briefs), fleet=Fleet()))
+    task = SimpleNamespace(sentence="pick up the pink tissue box", step=None)
+    found = [await runner._may_take(robot, task) for robot in ("rover", "lifter") * 3]
+    assert found == [False, True] * 3
+    assert asked == ["rover", "lifter"]
 
 
 def test_the_refusal_says_who_can(briefs):

@@ -7,7 +7,7 @@ import logging
 import time
 
 from quartet_bus import BusUnavailableError, LeaseLostError, RobotTasks, TaskDelivery
-from quartet_contracts import TEAM_QUEUE, TERMINAL, ContractError, State, Task, TaskReport, TaskStatus
+from quartet_contracts import TEAM_QUEUE, TERMINAL, ContractError, DirectStep, State, Task, TaskReport, TaskStatus
 from quartet_orchestrator import metrics
 from quartet_orchestrator.recovery.record import TaskRecord, close_journal, end_unstarted
 from quartet_orchestrator.tasks.abilities import unable_to_follow, unable_to_step
@@ -23,6 +23,8 @@ FAULTS = 3
 """Number of faults of the orchestrator itself after which the task ends as failed."""
 OVERDUE_S = 1.0
 """Period in which waiting tasks are checked for their deadline."""
+JUDGED = 20_000
+"""Number of waiting tasks, for each robot, for which it is remembered whether the robot can do them."""
 
 
 class TaskRunner:
@@ -30,6 +32,7 @@ class TaskRunner:
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
+        self._unable = functools.lru_cache(maxsize=JUDGED)(self._find_unable)
 
     async def serve(self, stop: asyncio.Event) -> None:
         """Run tasks until `stop` is set; running ones are then left for another replica."""
@@ -73,9 +76,11 @@ class TaskRunner:
 
     async def _may_take(self, robot: str, task: Task) -> bool:
         """Return whether a task that names no robot may go to this one now."""
-        brief, step = self._context.briefs[robot], task.step
-        unable = unable_to_step(brief, step.arguments) if step else unable_to_follow(brief, task.sentence)
-        return not unable and await self._context.fleet.can_work(robot)
+        return not self._unable(robot, task.sentence, task.step) and await self._context.fleet.can_work(robot)
+
+    def _find_unable(self, robot: str, sentence: str, step: DirectStep | None) -> str:
+        brief = self._context.briefs[robot]
+        return unable_to_step(brief, step.arguments) if step else unable_to_follow(brief, sentence)
 
     async def _handle(self, tasks: RobotTasks, delivery: TaskDelivery, stop: asyncio.Event) -> None:
         """Run a delivery to its end. While the store is away or full it is tried again, so that no task is lost."""
