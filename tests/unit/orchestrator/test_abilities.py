@@ -152,6 +152,17 @@ def test_the_refusal_says_who_can(briefs):
     assert refused({"rover": briefs["rover"]}, "rover", unable).endswith("no other robot can")
 
 
+def test_the_refusal_names_no_robot_of_another_home():
+    robots, sites = DEPLOY / "robots", DEPLOY / "sites"
+    files = {
+        name: RobotFiles(robot_file=robots / name / "robot.yaml", site_file=sites / home / "site.yaml")
+        for name, home in (("rover", "home"), ("lifter", "studio"))
+    }
+    apart = make_briefs(load_robots(files, files, None, None))
+    box = PickArguments(object_name="pink tissue box")
+    assert refused(apart, "rover", lambda brief: unable_to_step(brief, box)).endswith("no other robot can")
+
+
 def _team(briefs, errands):
     def unable(robot, errand):
         return unable_to_move(briefs[robot], errand.thing, errand.area, errand.target)

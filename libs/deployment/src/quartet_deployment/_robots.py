@@ -99,6 +99,10 @@ def robots_at(options: StackOptions, folder: Path, ports: dict[str, int]) -> tup
         bridge = f"ws://{HOST}:{ports[f'simulation{_tail(home, place)}']}"
         guard = f"http://{HOST}:{ports[f'guard{_tail(home, place)}']}"
         own = folder / file.name if count == 1 else options.state_dir / "robots" / f"{name}.yaml"
+        if name in (robot.name for robot in found):
+            raise OptionError(
+                f"two robots would have the name '{name}'; change the name in {file}, or name other robots with --robot"
+            )
         found.append(RobotAt(name, home, place, file, own, bridge, guard))
     return tuple(found)
 

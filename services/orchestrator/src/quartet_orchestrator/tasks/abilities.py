@@ -57,10 +57,11 @@ def unable_to_move(brief: RobotBrief, name: str, area: str, target: str) -> str:
 
 
 def refused(briefs: Mapping[str, RobotBrief], robot: str, unable: Callable[[RobotBrief], str]) -> str:
-    """Return why a robot cannot do something, and which others can; '' where it can."""
+    """Return why a robot cannot do something, and which others of its place can; '' where it can."""
     if not (reason := unable(briefs[robot])):
         return ""
-    others = [name for name, brief in briefs.items() if name != robot and not unable(brief)]
+    here = {name: brief for name, brief in briefs.items() if brief.site is briefs[robot].site}
+    others = [name for name, brief in here.items() if not unable(brief)]
     who = f"{' and '.join(others)} can do it" if others else "no other robot can"
     return f"this robot is not able to: {reason}; {who}"
 
