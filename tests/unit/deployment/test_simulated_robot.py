@@ -125,7 +125,7 @@ def test_what_cannot_be_simulated_is_told(tmp_path: Path, options: dict[str, Any
 
 def test_robots_whose_numbered_names_would_be_equal_are_refused(tmp_path: Path) -> None:
     mine = tmp_path / "mine"
-    shutil.copytree(project_root() / "deploy" / "robots" / "rover", mine)
+    shutil.copytree(ROVER, mine)
     file = mine / "robot.yaml"
     file.write_text(file.read_text().replace("name: rover", "name: rover1", 1))
     with pytest.raises(OptionError, match=r"two robots would have the name 'rover1'"):
