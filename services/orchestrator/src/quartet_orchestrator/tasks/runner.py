@@ -7,7 +7,7 @@ import logging
 import time
 
 from quartet_bus import BusUnavailableError, LeaseLostError, RobotTasks, TaskDelivery
-from quartet_contracts import TEAM_QUEUE, TERMINAL, ContractError, DirectStep, State, Task, TaskReport, TaskStatus
+from quartet_contracts import TEAM_QUEUE, TERMINAL, ContractError, State, Task, TaskReport, TaskStatus
 from quartet_orchestrator import metrics
 from quartet_orchestrator.recovery.record import TaskRecord, close_journal, end_unstarted
 from quartet_orchestrator.tasks.abilities import unable_to_follow, unable_to_step
@@ -24,7 +24,7 @@ FAULTS = 3
 OVERDUE_S = 1.0
 """Period in which waiting tasks are checked for their deadline."""
 JUDGED = 20_000
-"""Number of waiting tasks, for each robot, for which it is remembered whether the robot can do them."""
+"""Number of pairs of a robot and a sentence for which it is remembered whether the robot can do it."""
 
 
 class TaskRunner:
@@ -76,11 +76,14 @@ class TaskRunner:
 
     async def _may_take(self, robot: str, task: Task) -> bool:
         """Return whether a task that names no robot may go to this one now."""
-        return not self._unable(robot, task.sentence, task.step) and await self._context.fleet.can_work(robot)
+        if task.step:
+            unable = unable_to_step(self._context.briefs[robot], task.step.arguments)
+        else:
+            unable = self._unable(robot, task.sentence)
+        return not unable and await self._context.fleet.can_work(robot)
 
-    def _find_unable(self, robot: str, sentence: str, step: DirectStep | None) -> str:
-        brief = self._context.briefs[robot]
-        return unable_to_step(brief, step.arguments) if step else unable_to_follow(brief, sentence)
+    def _find_unable(self, robot: str, sentence: str) -> str:
+        return unable_to_follow(self._context.briefs[robot], sentence)
 
     async def _handle(self, tasks: RobotTasks, delivery: TaskDelivery, stop: asyncio.Event) -> None:
         """Run a delivery to its end. While the store is away or full it is tried again, so that no task is lost."""
