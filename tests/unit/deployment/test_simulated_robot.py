@@ -111,7 +111,7 @@ def test_the_robot_of_the_home_is_built_without_a_file(tmp_path: Path) -> None:
             {"kinds": ("rover", "lifter"), "robots": 3},
             r"--robots 3 does not fit the 2 robots that --robot names \(rover, lifter\); .*leave --robots out",
         ),
-        ({"kinds": ("rover", "lifter") * 5}, "robots x homes = 10 x 1 cannot be had; valid: 1 to 8 in each home"),
+        ({"kinds": ("rover", "lifter") * 5}, "robots x homes = 10 x 1 is out of range; valid: 1 to 8 in each home"),
         ({"kinds": ("ur5",)}, "'ur5' stands at a table; use it with --world tabletop"),
         ({"kinds": ("rover", "panda")}, "'panda' stands at a table; use it with --world tabletop"),
         ({"kinds": ("rover", str(HOME))}, r"home/robot\.yaml has no field 'simulation'"),
