@@ -238,8 +238,8 @@ async def test_a_task_that_no_robot_is_able_to_do_is_refused_with_numbers(unlike
         assert answer.status_code == 422
         assert answer.json()["detail"] == (
             "sentence: no robot is able to do it. second: the wide crate is 0.300 m wide, and second grasps up to "
-            "0.110 m; summit: the wide crate is 0.300 m wide, and summit grasps up to 0.072 m. A robot that you name "
-            "tries what it can"
+            "0.110 m; summit: the wide crate is 0.300 m wide, and summit grasps up to 0.072 m. "
+            "Name a robot to have it do what it can"
         )
         looks = await client.http.post("/tasks", json={"sentence": "go and look at the wide crate"})
         assert looks.status_code == 202

@@ -111,7 +111,7 @@ def test_the_robot_of_the_home_is_built_without_a_file(tmp_path: Path) -> None:
             {"kinds": ("rover", "lifter"), "robots": 3},
             r"--robots 3 does not fit the 2 robots that --robot names \(rover, lifter\); .*leave --robots out",
         ),
-        ({"kinds": ("rover", "lifter") * 5}, "robots x homes = 10 x 1 cannot be had; valid: 1 to 8 in each home"),
+        ({"kinds": ("rover", "lifter") * 5}, "robots x homes = 10 x 1 is out of range; valid: 1 to 8 in each home"),
         ({"kinds": ("ur5",)}, "'ur5' stands at a table; use it with --world tabletop"),
         ({"kinds": ("rover", "panda")}, "'panda' stands at a table; use it with --world tabletop"),
         ({"kinds": ("rover", str(HOME))}, r"home/robot\.yaml has no field 'simulation'"),
@@ -121,3 +121,12 @@ def test_the_robot_of_the_home_is_built_without_a_file(tmp_path: Path) -> None:
 def test_what_cannot_be_simulated_is_told(tmp_path: Path, options: dict[str, Any], words: str) -> None:
     with pytest.raises(OptionError, match=words):
         stack(tmp_path, **options)
+
+
+def test_robots_whose_numbered_names_would_be_equal_are_refused(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    shutil.copytree(ROVER, mine)
+    file = mine / "robot.yaml"
+    file.write_text(file.read_text().replace("name: rover", "name: rover1", 1))
+    with pytest.raises(OptionError, match=r"two robots would have the name 'rover1'"):
+        stack(tmp_path, kinds=("rover", "rover", str(mine)), robots=3)

@@ -365,9 +365,9 @@ def test_each_robot_has_an_agent_of_each_kind_so_that_one_that_waits_holds_up_no
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"robots": 0}, "robots x homes = 0 x 1 cannot be had; valid: 1 to 8 in each home, 20 in all"),
-        ({"robots": 9}, "robots x homes = 9 x 1 cannot be had"),
-        ({"robots": 7, "homes": 3}, "robots x homes = 7 x 3 cannot be had"),
+        ({"robots": 0}, "robots x homes = 0 x 1 is out of range; valid: 1 to 8 in each home, 20 in all"),
+        ({"robots": 9}, "robots x homes = 9 x 1 is out of range"),
+        ({"robots": 7, "homes": 3}, "robots x homes = 7 x 3 is out of range"),
         ({"robots": 2, "guard_url": "http://127.0.0.1:9091"}, "with --robot-dir there is one"),
     ],
 )

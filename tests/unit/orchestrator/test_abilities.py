@@ -1,16 +1,18 @@
 """What unlike robots can do of a sentence, a call and a team's errand."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from quartet_contracts import ApproachArguments, NextAction, PickArguments, PlaceArguments
 from quartet_contracts.journal import RobotLeft, TeamErrands, TeamStep
-from quartet_orchestrator.tasks import make_briefs
+from quartet_orchestrator.tasks import TaskRunner, make_briefs
 from quartet_orchestrator.tasks.abilities import refused, unable_to_follow, unable_to_move, unable_to_step
 from quartet_orchestrator.tasks.errands import ErrandSplit, TeamState
 from quartet_orchestrator.tasks.scene import HomeScene
-from quartet_site import RobotFiles, SiteFile, load_robots
+from quartet_site import Reach, RobotFiles, SiteFile, load_robots
+from quartet_site.resume import Band
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 
@@ -51,6 +53,10 @@ def briefs():
         ("go and look whether the pink tissue box is on the desk", ""),
         ("drive to the kitchen", ""),
         ("put the frobnicator on the wardrobe", ""),
+        ("put the tennis ball next to the pink tissue box on the desk", ""),
+        ("put the tennis ball on the desk, but do not touch the pink tissue box", ""),
+        ("put the tennis ball on the floor next to the high shelf", ""),
+        ("put the pink tissue box next to the tennis ball on the desk", "0.100"),
     ],
 )
 def test_what_a_sentence_names_tells_whether_a_robot_can_do_it(briefs, sentence, number):
@@ -84,6 +90,59 @@ def test_a_call_is_refused_before_anything_moves(briefs, arguments, held, told):
     assert (told in found) if told else not found
 
 
+async def test_a_waiting_task_is_judged_once_however_often_a_robot_looks(briefs):
+    asked: list[str] = []
+
+    class Briefs(dict):
+        def __getitem__(self, name):
+            asked.append(name)
+            return super().__getitem__(name)
+
+    class Fleet:
+        async def can_work(self, robot):
+            return True
+
+    runner = TaskRunner(SimpleNamespace(briefs=Briefs(briefs), fleet=Fleet()))
+    task = SimpleNamespace(sentence="pick up the pink tissue box", step=None)
+    found = [await runner._may_take(robot, task) for robot in ("rover", "lifter") * 3]
+    assert found == [False, True] * 3
+    assert asked == ["rover", "lifter"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "able"),
+    [
+        ("Put the purple toy block on the high shelf", False),
+        ("Pick up the purple toy block in the kitchen and place it on the high shelf in the kitchen", False),
+        ("Take the purple toy block to the high shelf", False),
+        ("Bring me the purple toy block on the high shelf", True),
+        ("Take the purple toy block from the high shelf to the desk", True),
+        ("Put the purple toy block from the high shelf on the desk", True),
+    ],
+)
+def test_a_target_is_told_from_where_a_thing_comes(briefs, sentence, able):
+    brief = _reaching(briefs["rover"], pick=1.3, put=1.0)
+    assert (not unable_to_follow(brief, sentence)) is able
+
+
+def test_a_thing_may_be_picked_up_in_the_room_of_a_target_that_is_too_high_for_it(briefs):
+    brief = _reaching(briefs["rover"], pick=1.0, put=1.3)
+    pick = approach("tennis ball", NextAction.PICK)
+    assert not unable_to_step(brief, pick, "pick up the tennis ball in the kitchen and place it on the high shelf")
+    assert unable_to_step(brief, pick, "take the tennis ball from the high shelf to the desk")
+
+
+def _reaching(brief, pick: float, put: float):
+    """Return the brief of a robot that gets its fingers so high [m] where it picks up, and where it puts down."""
+    at, robot = brief.setup.robot.approach.standoff_m, brief.setup.robot
+    bands = [
+        Band(height=(0, top), from_above=((where - 0.01, where + 0.01),))
+        for where, top in ((at.pick, pick), (at.surface_place, put))
+    ]
+    resume = brief.setup.resume.model_copy(update={"reach": Reach(bearing=0, bands=bands)})
+    return make_briefs({robot.name: type(brief.setup)(robot, brief.site, resume=resume)})[robot.name]
+
+
 def test_the_refusal_says_who_can(briefs):
     def unable(brief):
         return unable_to_step(brief, PickArguments(object_name="pink tissue box"))
@@ -93,6 +152,17 @@ def test_the_refusal_says_who_can(briefs):
     assert told.endswith("rover grasps up to 0.072 m; lifter can do it")
     assert not refused(briefs, "lifter", unable)
     assert refused({"rover": briefs["rover"]}, "rover", unable).endswith("no other robot can")
+
+
+def test_the_refusal_names_no_robot_of_another_home():
+    robots, sites = DEPLOY / "robots", DEPLOY / "sites"
+    files = {
+        name: RobotFiles(robot_file=robots / name / "robot.yaml", site_file=sites / home / "site.yaml")
+        for name, home in (("rover", "home"), ("lifter", "studio"))
+    }
+    apart = make_briefs(load_robots(files, files, None, None))
+    box = PickArguments(object_name="pink tissue box")
+    assert refused(apart, "rover", lambda brief: unable_to_step(brief, box)).endswith("no other robot can")
 
 
 def _team(briefs, errands):

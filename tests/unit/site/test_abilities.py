@@ -1,5 +1,6 @@
 """What robots can hold, reach, see and enter, by their robot files and resumes."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,35 @@ def test_a_resume_that_cannot_be_read_says_how_to_write_it(tmp_path, text):
     (tmp_path / "resume.json").write_text(text)
     with pytest.raises(SiteFileError, match=r"resume\.json is not the resume of a robot.*quartet resume"):
         load_robots(["rover"], {}, tmp_path / "robot.yaml", SITE)
+
+
+def changed(tmp_path, change) -> None:
+    data = LIFTER.resume.model_dump(mode="json")
+    change(data)
+    (tmp_path / "resume.json").write_text(json.dumps(data))
+
+
+@pytest.mark.parametrize("height", [float("nan"), float("inf"), -1e300])
+def test_a_resume_with_lengths_that_cannot_be_is_refused(tmp_path, height):
+    (tmp_path / "robot.yaml").write_bytes((DEPLOY / "robots" / "lifter" / "robot.yaml").read_bytes())
+    changed(tmp_path, lambda data: data["reach"]["bands"][0].update(height=[0.0, height]))
+    with pytest.raises(SiteFileError, match=r"reach\.bands\.0\.height"):
+        load_robots(["lifter"], {}, tmp_path / "robot.yaml", SITE)
+    changed(tmp_path, lambda data: data["reach"].update(bands=data["reach"]["bands"][:1] * 1001))
+    with pytest.raises(SiteFileError, match=r"reach\.bands"):
+        load_robots(["lifter"], {}, tmp_path / "robot.yaml", SITE)
+
+
+@pytest.mark.parametrize(
+    ("name", "resume_of", "wrong"),
+    [("lifter", "rover", True), ("lifter2", "lifter", False), ("ur5_2", "ur5", False), ("ur5", "ur5", False)],
+)
+def test_the_resume_of_another_robot_is_refused(tmp_path, name, resume_of, wrong):
+    text = (DEPLOY / "robots" / "lifter" / "robot.yaml").read_text()
+    (tmp_path / "robot.yaml").write_text(text.replace("name: lifter", f"name: {name}", 1))
+    changed(tmp_path, lambda data: data.update(robot_id=resume_of))
+    if not wrong:
+        assert load_robots([name], {}, tmp_path / "robot.yaml", SITE)[name].resume
+        return
+    with pytest.raises(SiteFileError, match=r"is the resume of 'rover', not of 'lifter' .*quartet resume"):
+        load_robots([name], {}, tmp_path / "robot.yaml", SITE)

@@ -151,7 +151,9 @@ http://{{ .Release.Name }}-gateway:8000
 {{- $files := .robot.files | default dict -}}
 {{- $folder := printf "files/sites/%s" (.robot.site | default .root.Values.site) -}}
 {{- $own := index $files "robot.yaml" -}}
-{{- index $files "resume.json" | default (ternary "" (.root.Files.Get (printf "%s/resume.json" $folder)) (not (empty $own))) -}}
+{{- $text := .root.Files.Get (printf "%s/resume.json" $folder) -}}
+{{- $of_site := regexReplaceAll "\"robot_id\": *\"[^\"]*\"" $text (printf "\"robot_id\":%q" .robot.name) -}}
+{{- index $files "resume.json" | default (ternary "" $of_site (not (empty $own))) -}}
 {{- end }}
 
 {{- define "quartet.robots-volume" -}}

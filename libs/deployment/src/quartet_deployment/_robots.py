@@ -25,7 +25,7 @@ class RobotAt:
     place: int
     """Number of the robot in its home, from 0."""
     source: Path
-    """The robot file of its kind, as somebody wrote it."""
+    """The robot file of its kind, unchanged."""
     robot_file: Path
     """The same, with its own name where there are several."""
     bridge: str
@@ -84,7 +84,7 @@ def robots_at(options: StackOptions, folder: Path, ports: dict[str, int]) -> tup
     count = options.robots * options.homes
     if not 1 <= options.robots <= MOST_AT_HOME or options.homes < 1 or count > MOST:
         raise OptionError(
-            f"robots x homes = {options.robots} x {options.homes} cannot be had; valid: 1 to {MOST_AT_HOME} in each "
+            f"robots x homes = {options.robots} x {options.homes} is out of range; valid: 1 to {MOST_AT_HOME} in each "
             f"home, {MOST} in all"
         )
     files = robot_files(options)
@@ -99,6 +99,10 @@ def robots_at(options: StackOptions, folder: Path, ports: dict[str, int]) -> tup
         bridge = f"ws://{HOST}:{ports[f'simulation{_tail(home, place)}']}"
         guard = f"http://{HOST}:{ports[f'guard{_tail(home, place)}']}"
         own = folder / file.name if count == 1 else options.state_dir / "robots" / f"{name}.yaml"
+        if name in (robot.name for robot in found):
+            raise OptionError(
+                f"two robots would have the name '{name}'; change the name in {file}, or name other robots with --robot"
+            )
         found.append(RobotAt(name, home, place, file, own, bridge, guard))
     return tuple(found)
 

@@ -21,7 +21,7 @@ GENERATED = re.compile(r"generated:(\d{1,9})")
 ROBOT_FILE, POLICY_FILE, RESUME_FILE = "robot.yaml", "policy.yaml", "resume.json"
 ROBOT_FILES = (ROBOT_FILE, POLICY_FILE)
 OWN_FILES = (RESUME_FILE, POLICY_FILE)
-"""Files that a robot's folder may have besides."""
+"""Optional files in a robot's folder."""
 TABLETOP = "tabletop"
 """The world with arms at a table; what lies there is a task, its scenario."""
 ARM_FILES = {"panda": ROBOT_FILE, "ur5": "ur5.yaml"}

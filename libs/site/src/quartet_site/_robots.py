@@ -1,5 +1,7 @@
 """The robots of one deployment, and the files of each."""
 
+import logging
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,10 @@ from quartet_site.errors import SiteFileError
 from quartet_site.policy import PolicyFile, ProgramRule
 from quartet_site.resume import Resume
 from quartet_site.site import SiteFile
+
+log = logging.getLogger(__name__)
+NUMBER = re.compile(r"_?\d+$")
+"""At the end of the name of a robot whose kind is there several times."""
 
 
 class RobotFiles(BaseModel):
@@ -87,6 +93,15 @@ def load_robots(
         policy = load_policy(policy_file, sites[where], robot) if policy_file.is_file() else PolicyFile()
         resume_file = (entry.resume_file if entry is not None else None) or path.parent / "resume.json"
         resume = load_resume(resume_file) if resume_file.is_file() else None
+        # Of several robots with the same name, each has a number after it.
+        if resume is not None and resume.robot_id not in (robot.name, NUMBER.sub("", robot.name)):
+            wrong = f"{resume_file} is the resume of '{resume.robot_id}', not of '{robot.name}' ({path})"
+            if entry is None or entry.resume_file is None:
+                raise SiteFileError(
+                    f"{wrong}. Write it with: quartet resume {path.parent} --format json > {resume_file} (a body.yaml "
+                    "there needs the same name), or name a resume_file in QUARTET_ROBOTS"
+                )
+            log.warning("%s; its limits are used because QUARTET_ROBOTS names it", wrong)
         asks = policy.approval or policy.programs == "ask"
         wait_s = policy.approval_wait_s if asks else 0.0
         known[name] = RobotSetup(robot, sites[where], wait_s, policy.programs, resume)

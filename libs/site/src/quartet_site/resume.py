@@ -5,16 +5,20 @@ The keys down to `arm_workspace` are those that EMOS published (arXiv 2410.22662
 """
 
 from collections.abc import Iterator
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 from xml.etree import ElementTree
+
+from pydantic import Field
 
 from quartet_site._body import Mobility
 from quartet_site._section import Section
 
 Format = Literal["json", "xml", "markdown", "text"]
-Span = tuple[float, float]
+Length = Annotated[float, Field(ge=-1000, le=1000)]
+"""Of what a robot reaches [m]; neither NaN nor infinite."""
+Span = tuple[Length, Length]
 """Least and greatest."""
-Vector = tuple[float, float, float]
+Vector = tuple[Length, Length, Length]
 STAIR_M = 0.17
 """Height of the steps of stairs."""
 FLOOR_M = 0.1
@@ -32,7 +36,7 @@ class Summary(Section):
 class CameraInfo(Section):
     """A camera."""
 
-    height: float
+    height: Length
     hfov: float
     type: Literal["fixed", "articulated"]
 
@@ -105,7 +109,7 @@ class Reach(Section):
 
     bearing: float
     """0: ahead, 90: to the left."""
-    bands: list[Band]
+    bands: Annotated[list[Band], Field(max_length=1000)]
 
     def claims(self, distance: float, height: float, *, from_above: bool = False) -> bool:
         """Return whether a point at a horizontal distance and a height [m] is within a band's claim."""

@@ -1,5 +1,6 @@
 """Names of a site: resolves the words for an object or a place to the site's own name."""
 
+import functools
 from collections.abc import Sequence
 
 from quartet_site import FLOOR_WORDS, CatalogueObject, Container, SiteFile, Surface, normalise
@@ -109,6 +110,7 @@ def _named_in(text: str, names: dict[str, str]) -> list[str]:
     return found
 
 
+@functools.lru_cache(maxsize=2048)
 def _words(text: str) -> str:
     """Return lower-case words with single spaces and no punctuation."""
     plain = text.replace("’", "'").lower()

@@ -23,6 +23,8 @@ FAULTS = 3
 """Number of faults of the orchestrator itself after which the task ends as failed."""
 OVERDUE_S = 1.0
 """Period in which waiting tasks are checked for their deadline."""
+JUDGED = 20_000
+"""Number of pairs of a robot and a sentence for which it is remembered whether the robot can do it."""
 
 
 class TaskRunner:
@@ -30,6 +32,7 @@ class TaskRunner:
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
+        self._unable = functools.lru_cache(maxsize=JUDGED)(self._find_unable)
 
     async def serve(self, stop: asyncio.Event) -> None:
         """Run tasks until `stop` is set; running ones are then left for another replica."""
@@ -73,9 +76,14 @@ class TaskRunner:
 
     async def _may_take(self, robot: str, task: Task) -> bool:
         """Return whether a task that names no robot may go to this one now."""
-        brief, step = self._context.briefs[robot], task.step
-        unable = unable_to_step(brief, step.arguments) if step else unable_to_follow(brief, task.sentence)
+        if task.step:
+            unable = unable_to_step(self._context.briefs[robot], task.step.arguments)
+        else:
+            unable = self._unable(robot, task.sentence)
         return not unable and await self._context.fleet.can_work(robot)
+
+    def _find_unable(self, robot: str, sentence: str) -> str:
+        return unable_to_follow(self._context.briefs[robot], sentence)
 
     async def _handle(self, tasks: RobotTasks, delivery: TaskDelivery, stop: asyncio.Event) -> None:
         """Run a delivery to its end. While the store is away or full it is tried again, so that no task is lost."""

@@ -157,7 +157,7 @@ class TaskService:
         }
         if all(unable.values()):
             told = "; ".join(f"{robot}: {reason}" for robot, reason in unable.items())
-            detail = f"sentence: no robot is able to do it. {told}. A robot that you name tries what it can"
+            detail = f"sentence: no robot is able to do it. {told}. Name a robot to have it do what it can"
             raise RequestError(422, "No robot is able", detail)
 
     def _budget(self, submission: TaskSubmission) -> Budget:

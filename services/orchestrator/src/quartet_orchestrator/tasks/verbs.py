@@ -26,6 +26,14 @@ _START = re.compile(
 _KEPT_OUT = re.compile(
     r"\b(not|never|don.?t|avoid|without|instead of|except|nicht|ne|no|non|niet)\b[^,.;]*?(?=\b(but|sondern)\b|[,.;]|$)"
 )
+_REFERENCE = re.compile(
+    r"\b(next to|near|close to|beside|behind|in front of|(left|right) of|neben|hinter)\b"
+    r"[^,.;]*?(?=\b(on|onto|in|into|from|to|and|then|but|auf|und)\b|[,.;]|$)"
+)
+_PUT_DOWN = re.compile(
+    r"\b(?:(?:put|place|drop)\b|(?:bring|carry|deliver|move|take)\b(?=[^,.;]*?\b(?:to|into|onto)\b))"
+    r"((?:(?!\b(?:and|then|put|place|drop)\b)[^,.;])*)"
+)
 _REORDERED = re.compile(r"\b(before|after|bevor|nachdem|avant|apres|antes|despues)\b")
 _PUT_ELSEWHERE = re.compile(
     r"""\b(
@@ -81,6 +89,16 @@ def read_drives(sentence: str) -> Drives | None:
         return None
     text = _KEPT_OUT.sub(" ", _START.sub(" ", plain))
     return Drives(text, _REORDERED.search(plain) is None, _LOOK.search(plain) is not None)
+
+
+def without_references(sentence: str) -> str:
+    """Return the sentence in lower case, without what it only refers to ("next to the box") or keeps out of."""
+    return _KEPT_OUT.sub(" ", _REFERENCE.sub(" ", sentence.replace("’", "'").lower()))
+
+
+def puts_in(sentence: str) -> list[str]:
+    """Return the parts of a sentence whose last place is where a thing is to be put."""
+    return _PUT_DOWN.findall(_START.sub(" ", without_references(sentence)))
 
 
 def asks_to_handle(sentence: str) -> bool:
