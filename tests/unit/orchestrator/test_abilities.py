@@ -212,3 +212,11 @@ def test_what_no_robot_can_do_is_given_up_with_the_numbers(briefs):
     assert state.code("pink tissue box") == "ROBOT_UNABLE"
     assert "0.072 m" in state.nobody(state.errands["pink tissue box"])
     assert "Given up: pink tissue box (ROBOT_UNABLE)" in state.describe()
+
+
+def test_a_team_that_cannot_go_on_says_which_robots_are_left(briefs):
+    state = _team(briefs, {"tennis ball": "kitchen -> tv stand"})
+    assert state.stuck == "None of lifter, rover can go on with what is left."
+    for robot in briefs:
+        state.apply(RobotLeft(robot=robot, error_code="ROBOT_STOPPED", reason="stopped"))
+    assert state.stuck == "No robot of the team is left."

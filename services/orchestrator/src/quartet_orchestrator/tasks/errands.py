@@ -221,6 +221,12 @@ class TeamState:
         reasons = {robot: self.unable(robot, errand) for robot in left}
         return "; ".join(f"{robot}: {why}" for robot, why in reasons.items()) if all(reasons.values()) else ""
 
+    @property
+    def stuck(self) -> str:
+        """Why no robot goes on although errands are open."""
+        left = [robot for robot in self.robots if robot not in self.left]
+        return f"None of {', '.join(left)} can go on with what is left." if left else "No robot of the team is left."
+
     def code(self, thing: str) -> str:
         """Return the code of an errand that is not done."""
         return self.codes.get(thing) or ("ROBOT_UNABLE" if self.nobody(self.errands[thing]) else "UNKNOWN")
