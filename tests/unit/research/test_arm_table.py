@@ -145,7 +145,7 @@ def test_a_fault_rate_means_the_same_as_in_the_other_worlds(monkeypatch):
     drawn = []
 
     async def played(_world, _team, speakers, _window):
-        drawn.append(speakers._faults)
+        drawn.append(speakers._rates)
         return Trial(True, 1, 1, 1, "", 0.0)
 
     monkeypatch.setattr(study, "play", played)

@@ -138,5 +138,6 @@ def test_without_inspect_the_remedy_is_told() -> None:
 
 
 def test_suites_of_one_robot_take_no_second_one() -> None:
-    with pytest.raises(OptionError, match="several --robot: the suite 'home' has no such option; resume, teams have"):
+    told = "several --robot: the suite 'home' has no such option; dispatch, resume, teams have"
+    with pytest.raises(OptionError, match=told):
         bench("home", kinds=["rover", "lifter"])

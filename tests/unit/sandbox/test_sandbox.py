@@ -44,11 +44,14 @@ def test_the_first_programs_of_a_process_may_start_together():
 
 def programs() -> list[psutil.Process]:
     """Return the programs that run; other tests of this process have started other things."""
-    return [
-        one
-        for one in psutil.Process().children(recursive=True)
-        if one.status() != psutil.STATUS_ZOMBIE and "_child" in " ".join(one.cmdline())
-    ]
+
+    def runs(one: psutil.Process) -> bool:
+        try:
+            return one.status() != psutil.STATUS_ZOMBIE and "_child" in " ".join(one.cmdline())
+        except (psutil.NoSuchProcess, psutil.ZombieProcess):
+            return False
+
+    return [one for one in psutil.Process().children(recursive=True) if runs(one)]
 
 
 async def _run(code: str, **limits: float) -> ProgramResult:

@@ -1,5 +1,6 @@
 """The robot file, the site file and the policy file: schema, loading, messages that name file, line and field."""
 
+from quartet_site._abilities import Abilities
 from quartet_site._body import BodyFile, Mobility
 from quartet_site._corrected import write_correction
 from quartet_site._load import Fault, load_file, load_policy, load_robot, load_site
@@ -8,7 +9,6 @@ from quartet_site._robot import Base, CalibrationError, Camera, Correction, Grip
 from quartet_site._robots import RobotFiles, RobotSetup, load_resume, load_robots
 from quartet_site._ros_writes import RosWrites, WritableAction, WritableService, WritableTopic
 from quartet_site._simulated import Simulated, SimulatedBase, SimulatedCamera, SimulatedGripper, SimulatedTool
-from quartet_site.abilities import Abilities
 from quartet_site.errors import SiteError, SiteFileError, field_error
 from quartet_site.policy import ApprovalRule, Geofence, PolicyFile, ProgramRule, Workspace, Zone
 from quartet_site.resume import Reach, Resume, Summaries, rendered, summarised

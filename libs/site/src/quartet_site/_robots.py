@@ -9,9 +9,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from quartet_site._abilities import Abilities
 from quartet_site._load import load_policy, load_robot, load_site
 from quartet_site._robot import RobotFile
-from quartet_site.abilities import Abilities
 from quartet_site.errors import SiteFileError
 from quartet_site.policy import PolicyFile, ProgramRule
 from quartet_site.resume import Resume
