@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from quartet_contracts import ApproachArguments, NextAction, PickArguments, PlaceArguments
-from quartet_contracts.journal import RobotLeft, TeamErrands, TeamStep
+from quartet_contracts.journal import RobotLeft, TeamErrands, TeamStep, TeamStepEnded
 from quartet_orchestrator.tasks import TaskRunner, make_briefs
 from quartet_orchestrator.tasks.abilities import refused, unable_to_follow, unable_to_move, unable_to_step
 from quartet_orchestrator.tasks.errands import ErrandSplit, TeamState
@@ -188,7 +188,7 @@ def test_a_team_gives_each_robot_only_what_it_can_do(briefs):
     )
     assert not scene.check({"rover": ball, "lifter": box})
     (told,) = [line for line in scene.describe().splitlines() if "not able" in line]
-    assert told.startswith("rover is not able to move the pink tissue box (the pink tissue box is 0.100 m wide, and ")
+    assert told.startswith("rover is not able to move the pink tissue box: the pink tissue box is 0.100 m wide, and ")
 
 
 def test_the_estimate_leaves_to_the_able_robot_what_only_that_one_can_do(briefs):
@@ -220,3 +220,28 @@ def test_a_team_that_cannot_go_on_says_which_robots_are_left(briefs):
     for robot in briefs:
         state.apply(RobotLeft(robot=robot, error_code="ROBOT_STOPPED", reason="stopped"))
     assert state.stuck == "No robot of the team is left."
+
+
+def test_another_robot_tries_what_one_has_failed_at(briefs):
+    state = _team(briefs, {"tennis ball": "kitchen -> tv stand", "pink tissue box": "kitchen -> desk"})
+    ball, box = state.errands["tennis ball"], state.errands["pink tissue box"]
+
+    def fail(step, robot, errand, holding):
+        state.apply(TeamStep(step=step, plan={robot: errand.action}, tasks={robot: f"t{step}"}, stops={}))
+        ended = TeamStepEnded(step=step, outcomes={robot: "NAV_DRIVE_FAILED"}, holding=holding)
+        state.apply(ended)
+
+    fail(1, "rover", ball, {})
+    fail(2, "lifter", box, {})
+    scene = HomeScene(state, ["lifter", "rover"], briefs["rover"])
+    assert list(scene.actions("rover")) == []
+    assert set(scene.actions("lifter")) == {ball.action, box.action}, "nobody else is able to move the box"
+    told = "rover has failed to move the tennis ball, so lifter tries it."
+    assert told in scene.describe()
+    assert (told,) == tuple(text for _, text in scene.check({"rover": ball.action, "lifter": box.action}))
+    assert "tennis ball" in scene._best.queues["lifter"]
+    state.holding["rover"] = "tennis ball"
+    assert list(HomeScene(state, ["rover"], briefs["rover"]).actions("rover")) == [ball.action]
+    state.holding.clear()
+    state.apply(RobotLeft(robot="lifter", error_code="ROBOT_STOPPED", reason="stopped"))
+    assert list(HomeScene(state, ["rover"], briefs["rover"]).actions("rover")) == [ball.action]

@@ -134,6 +134,8 @@ class TeamState:
     errands: dict[str, Errand] = field(default_factory=dict[str, Errand])
     done: set[str] = field(default_factory=set[str])
     attempts: dict[str, int] = field(default_factory=dict[str, int])
+    failed: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    """Robots that have failed at an errand, by its object."""
     reasons: dict[str, str] = field(default_factory=dict[str, str])
     """Why the last attempt of an errand failed."""
     codes: dict[str, str] = field(default_factory=dict[str, str])
@@ -190,6 +192,7 @@ class TeamState:
                 self.holding[robot] = held
             self.count(robot, part.action, code)
             if code != "NONE":
+                self.failed.setdefault(thing, set()).add(robot)
                 self.codes[thing], self.reasons[thing] = code, ended.reasons.get(robot, "")
         if plan:
             self.past.append(PastStep(before, "; ".join(plan), "\n".join(told)))
@@ -220,6 +223,22 @@ class TeamState:
         left = [robot for robot in self.robots if robot not in self.left]
         reasons = {robot: self.unable(robot, errand) for robot in left}
         return "; ".join(f"{robot}: {why}" for robot, why in reasons.items()) if all(reasons.values()) else ""
+
+    def bars(self, robot: str, errand: Errand) -> str:
+        """Return why a robot does not get an errand: it is not able to do it, or has failed, and another one is left.
+
+        What it holds it brings to its place, whatever came before.
+        """
+        thing = errand.thing
+        if self.holding.get(robot) == thing:
+            return ""
+        if why := self.unable(robot, errand):
+            return f"{robot} is not able to move the {thing}: {why}"
+        failed = self.failed.get(thing, set())
+        others = [name for name in self.robots if name not in {*self.left, *failed} and not self.unable(name, errand)]
+        if robot not in failed or not others:
+            return ""
+        return f"{robot} has failed to move the {thing}, so {' or '.join(others)} tries it"
 
     @property
     def stuck(self) -> str:

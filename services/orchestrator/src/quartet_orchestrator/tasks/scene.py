@@ -76,8 +76,7 @@ class HomeScene:
             metres = [f"{thing} {away:.1f}" for thing, away in ways if away is not None]
             told += [f"Metres from {robot} to where it would begin: {', '.join(metres)}"] if metres else []
         for robot in (*self.robots, *self._state.running):
-            cannot = [f"the {one.thing} ({why})" for one in self._state.open if (why := self._state.unable(robot, one))]
-            told += [f"{robot} is not able to move {', '.join(cannot)}."] if cannot else []
+            told += [f"{why}." for one in self._state.open if (why := self._state.bars(robot, one))]
         return "\n".join([*told, f"Soonest done, by an estimate ({self._best.end_s:.0f} s): {self._told(self._best)}"])
 
     def describe_robot(self, robot: str) -> str:
@@ -107,8 +106,8 @@ class HomeScene:
                 wrong.append(f"'{action}' is no action of {robot}; valid: {'; '.join(valid)}.")
             else:
                 mine = valid[action]
-                if why := self._state.unable(robot, mine):
-                    wrong.append(f"{robot} is not able to move the {mine.thing}: {why}.")
+                if why := self._state.bars(robot, mine):
+                    wrong.append(f"{why}.")
                 wrong += filter(None, (_conflict(other, theirs, robot, mine) for other, theirs in others))
                 others.append((robot, mine))
         return wrong or self._held_elsewhere(plan, valid) or self._late(plan, valid)
@@ -160,7 +159,7 @@ class HomeScene:
 
     def _for(self, robot: str) -> list[Errand]:
         """Return the errands that a robot may do now: that of what it holds, else those of what nobody holds."""
-        possible = [errand for errand in self._possible() if not self._state.unable(robot, errand)]
+        possible = [errand for errand in self._possible() if not self._state.bars(robot, errand)]
         held = self._held_by()
         if held.get(robot) in {errand.thing for errand in self._state.open}:
             return [errand for errand in possible if errand.thing == held[robot]]
@@ -215,7 +214,7 @@ class HomeScene:
                 *self._ends(errand), errand.area, self._area_of[errand.target], holder.get(errand.thing, "")
             )
             for errand in state.open
-            if not all(state.unable(robot, errand) for robot in (*self.robots, *state.running))
+            if not all(state.bars(robot, errand) for robot in (*self.robots, *state.running))
         }
         workers = {robot: Worker(self._positions.get(robot)) for robot in self.robots}
         workers |= {robot: self._at_work(robot, part) for robot, part in state.running.items()}
@@ -227,7 +226,7 @@ class HomeScene:
             self._ways,
             lambda robot, thing: thing in allowed[robot],
             lambda one, other: not _conflict("", errands[one], "", errands[other]),
-            lambda robot, thing: not state.unable(robot, errands[thing]),
+            lambda robot, thing: not state.bars(robot, errands[thing]),
         )
 
     def _at_work(self, robot: str, part: Part) -> Worker:
