@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -27,7 +27,7 @@ from quartet_deployment import (
     robot_folder,
     state_folder,
 )
-from quartet_site import CatalogueObject, RobotFile, SiteFile, Surface, load_robot, load_site
+from quartet_site import CatalogueObject, RobotFile, SiteFile, load_robot, load_site
 
 ROBOTS = ("rover", "lifter")
 SHELF, SHELF_M = "bookshelf", 1.12
@@ -119,8 +119,8 @@ def run(parameters: BenchParameters) -> BenchResult:
             seed = parameters.seed * 10_000 + number
             jobs = _set_up(world, site, bodies, stack.robots, seed)
             ended, truth = _play(api, jobs), world.truth()
-            for job, end in zip(jobs, ended, strict=True):
-                rows.append(row := _row(seed, job, end, truth))
+            for job, (end, begun_by) in zip(jobs, ended, strict=True):
+                rows.append(row := _row(seed, job, end, begun_by, truth))
                 who = ", ".join(row["begun_by"]) or "no robot"
                 parameters.progress(f"seed {seed}: {row['sentence']} By {who}: {row['summary']}")
     wrong = [row for row in rows if set(row["begun_by"]) & set(row["unable"])]
@@ -167,38 +167,25 @@ def jobs_of(truth: Truth, site: SiteFile, bodies: Bodies, robots: Sequence[str],
     """Return one job of each kind of JOBS, each with a thing and a surface of its own; None if there are too few."""
     places = {place.name: place for place in site.surfaces}
     things = sorted(name for name, one in truth["objects"].items() if one["on"] in places)
-    targets = [name for name in places if name != SHELF]
+    targets = [place for place in site.surfaces if place.name != SHELF]
+    known = {thing.name: thing for thing in site.objects}
     rng.shuffle(things)
     rng.shuffle(targets)
     jobs: list[Job] = []
     for kind in JOBS:
-        fits = (
-            (name, target, unable)
-            for name, target in product(things, [SHELF] if kind == "high" else targets)
-            if _apart(truth["objects"][name]["on"], target, places)
-            and bool(unable := bodies.unable(_thing(site, name), _top(places[target]))) is (kind != "plain")
-            and len(bodies.unable(_thing(site, name), _top(places[target]), ROOM_M)) < len(robots)
-        )
-        if (found := next(fits, None)) is None:
+        for name, place in product(things, [places[SHELF]] if kind == "high" else targets):
+            thing, top = known[name], place.appearance.known_size_m[2]
+            area, unable = places[truth["objects"][name]["on"]].area, bodies.unable(thing, top)
+            fits = bool(unable) is (kind != "plain") and len(bodies.unable(thing, top, ROOM_M)) < len(robots)
+            if fits and area != place.area:
+                jobs.append(Job(kind, Goal(name, "on", place.name), area, unable))
+                things.remove(name)
+                targets = [one for one in targets if one is not place]
+                break
+        else:
             return None
-        name, target, unable = found
-        jobs.append(Job(kind, Goal(name, "on", target), places[truth["objects"][name]["on"]].area, unable))
-        things.remove(name)
-        targets = [one for one in targets if one != target]
     rng.shuffle(jobs)
     return jobs
-
-
-def _apart(start: str, target: str, places: Mapping[str, Surface]) -> bool:
-    return places[start].area != places[target].area
-
-
-def _thing(site: SiteFile, name: str) -> CatalogueObject:
-    return next(one for one in site.objects if one.name == name)
-
-
-def _top(place: Surface) -> float:
-    return place.appearance.known_size_m[2]
 
 
 def _set_up(world: World, site: SiteFile, bodies: Bodies, robots: Sequence[str], seed: int) -> list[Job]:
@@ -208,30 +195,29 @@ def _set_up(world: World, site: SiteFile, bodies: Bodies, robots: Sequence[str],
     raise UnfitPlacementError(f"no placement has things for {', '.join(JOBS)} in {SEED_ATTEMPTS} seeds from {seed}")
 
 
-def _play(api: OrchestratorClient, jobs: Sequence[Job]) -> list[tuple[TaskStatus | None, str, list[str]]]:
-    """Submit all jobs at once; return the end of each, why it was refused, and which robots have begun it."""
-    found: list[tuple[TaskStatus | None, str, list[str]]] = []
-    taken: list[str | None] = []
-    refused: dict[int, str] = {}
-    for number, job in enumerate(jobs):
-        try:
-            taken.append(api.submit(TaskSubmission(sentence=job.sentence, timeout_s=TASK_TIMEOUT_S)).task.task_id)
-        except RefusedError as error:
-            taken.append(None)
-            refused[number] = str(error)
-    for number, task in enumerate(taken):
-        if task is None:
-            found.append((None, refused[number], []))
-            continue
-        while (status := api.task(task)).state not in TERMINAL:
-            time.sleep(POLL_S)
-        began = any(isinstance(one.event, SkillRequested) for one in api.events(task))
-        found.append((status, "", [status.task.robot] if began else []))
-    return found
+def _play(api: OrchestratorClient, jobs: Sequence[Job]) -> list[tuple[TaskStatus | str, list[str]]]:
+    """Submit all jobs at once; return how each has ended, or why it was refused, and which robots have begun it."""
+    taken = [_submit(api, job) for job in jobs]
+    return [(task, []) if isinstance(task, str) else _end(api, task) for task in taken]
 
 
-def _row(seed: int, job: Job, end: tuple[TaskStatus | None, str, list[str]], truth: Truth) -> dict[str, Any]:
-    status, refused, begun_by = end
+def _submit(api: OrchestratorClient, job: Job) -> TaskStatus | str:
+    try:
+        return api.submit(TaskSubmission(sentence=job.sentence, timeout_s=TASK_TIMEOUT_S))
+    except RefusedError as error:
+        return str(error)
+
+
+def _end(api: OrchestratorClient, status: TaskStatus) -> tuple[TaskStatus, list[str]]:
+    task = status.task.task_id
+    while (status := api.task(task)).state not in TERMINAL:
+        time.sleep(POLL_S)
+    begun = any(isinstance(one.event, SkillRequested) for one in api.events(task))
+    return status, [status.task.robot] if begun else []
+
+
+def _row(seed: int, job: Job, end: TaskStatus | str, begun_by: list[str], truth: Truth) -> dict[str, Any]:
+    report = None if isinstance(end, str) else end.report
     return {
         "seed": seed,
         "kind": job.kind,
@@ -239,7 +225,7 @@ def _row(seed: int, job: Job, end: tuple[TaskStatus | None, str, list[str]], tru
         "target": job.goal.target,
         "unable": sorted(job.unable),
         "begun_by": begun_by,
-        "done": status is not None and status.state is State.SUCCEEDED and job.goal.met(truth),
-        "summary": refused or (status.report.summary if status and status.report else ""),
+        "done": not isinstance(end, str) and end.state is State.SUCCEEDED and job.goal.met(truth),
+        "summary": end if isinstance(end, str) else report.summary if report else "",
         "sentence": job.sentence,
     }

@@ -210,7 +210,7 @@ def test_what_no_robot_can_do_is_given_up_with_the_numbers(briefs):
     state.apply(RobotLeft(robot="lifter", error_code="ROBOT_STOPPED", reason="stopped"))
     assert [errand.thing for errand in state.open] == ["tennis ball"]
     assert state.code("pink tissue box") == "ROBOT_UNABLE"
-    assert "0.072 m" in state.nobody(state.errands["pink tissue box"])
+    assert "0.072 m" in state.no_robot(state.errands["pink tissue box"])
     assert "Given up: pink tissue box (ROBOT_UNABLE)" in state.describe()
 
 
@@ -235,7 +235,7 @@ def test_another_robot_tries_what_one_has_failed_at(briefs):
     fail(2, "lifter", box, {})
     scene = HomeScene(state, ["lifter", "rover"], briefs["rover"])
     assert list(scene.actions("rover")) == []
-    assert set(scene.actions("lifter")) == {ball.action, box.action}, "nobody else is able to move the box"
+    assert set(scene.actions("lifter")) == {ball.action, box.action}, "no other robot is able to move the box"
     told = "rover has failed to move the tennis ball, so lifter tries it."
     assert told in scene.describe()
     assert (told,) == tuple(text for _, text in scene.check({"rover": ball.action, "lifter": box.action}))

@@ -21,7 +21,6 @@ from quartet_perception.errors import NoFreeSpaceError, ObjectTooWideError, TooF
 from quartet_perception.estimate import still_there
 from quartet_perception.grasp import downward, reach_of_pick
 from quartet_perception.hand_room import camera_outline
-from quartet_perception.placing import hanging_m
 from quartet_perception.scene.solids import Solid
 from quartet_site import Gripper
 
@@ -348,7 +347,7 @@ def test_the_floor_needs_no_target(new_scene, robot):
     drop = on_floor(new_scene().view(), 0.12, robot)
     m = robot.manipulation
     assert (drop.x, drop.y, drop.underside[2]) == (m.floor_drop_x_m, m.floor_drop_y_m, 0.0)
-    assert drop.z == pytest.approx(hanging_m(0.12, robot) + m.floor_drop_clearance_m)
+    assert drop.z == pytest.approx(robot.hanging_m(0.12) + m.floor_drop_clearance_m)
     assert drop.note == ""
 
 

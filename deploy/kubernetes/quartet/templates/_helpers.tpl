@@ -146,7 +146,7 @@ http://{{ .Release.Name }}-gateway:8000
 {{- toJson $all -}}
 {{- end }}
 
-{{/* What a robot is able to do, '' where nobody has written it: that of a site is of the site's own robot. */}}
+{{/* Resume of a robot, '' without one. The resume of a site belongs to the site's own robot. */}}
 {{- define "quartet.resume" -}}
 {{- $files := .robot.files | default dict -}}
 {{- $folder := printf "files/sites/%s" (.robot.site | default .root.Values.site) -}}

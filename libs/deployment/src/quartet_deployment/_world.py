@@ -124,7 +124,7 @@ def robot_folder(robot: str) -> Path:
 
 
 def robot_files(options: StackOptions) -> list[Path]:
-    """Return the robot file of each robot of a home, before it has a name of its own; its model may be beside it."""
+    """Return the robot file of each robot of a home, before it gets its own name; its model may be next to it."""
     folder = site_folder(options)
     if not options.kinds:
         return [folder / ROBOT_FILE] * options.robots

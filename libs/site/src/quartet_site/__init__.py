@@ -5,7 +5,7 @@ from quartet_site._body import BodyFile, Mobility
 from quartet_site._corrected import write_correction
 from quartet_site._load import Fault, load_file, load_policy, load_robot, load_site
 from quartet_site._outline import distance_to_edge, inside
-from quartet_site._robot import Base, CalibrationError, Camera, Correction, Gripper, RobotFile
+from quartet_site._robot import PASS_M, Base, CalibrationError, Camera, Correction, Gripper, RobotFile
 from quartet_site._robots import RobotFiles, RobotSetup, load_resume, load_robots
 from quartet_site._ros_writes import RosWrites, WritableAction, WritableService, WritableTopic
 from quartet_site._simulated import Simulated, SimulatedBase, SimulatedCamera, SimulatedGripper, SimulatedTool
@@ -26,6 +26,7 @@ from quartet_site.site import (
 
 __all__ = [
     "FLOOR_WORDS",
+    "PASS_M",
     "Abilities",
     "ApprovalRule",
     "Area",

@@ -5,12 +5,10 @@ Each answer is a reason with numbers, '' where the robot can do it or too little
 
 from dataclasses import dataclass
 
-from quartet_site._robot import RobotFile
+from quartet_site._robot import PASS_M, RobotFile
 from quartet_site.resume import Resume
 from quartet_site.site import Area, CatalogueObject, Container, Surface
 
-PASS_M = 0.02
-"""The finger tips pass over a thing that is grasped at least this far above its top."""
 Place = Surface | Container
 
 
@@ -44,15 +42,11 @@ class Abilities:
     def no_put(self, place: Place, thing: CatalogueObject | None = None) -> str:
         """Return why nothing, or not this thing, can be put down at a place."""
         top, height = place.appearance.known_size_m[2], _height(thing)
-        hand, motions, standoff = self.robot.gripper, self.robot.manipulation, self.robot.approach.standoff_m
-        # The tips are this far over the top when the thing is let go, and leave it upwards.
-        depth = hand.grasp_depth(height)
-        tips = height - depth + motions.surface_clearance_m
-        verb, stands = "put on", standoff.surface_place
-        if isinstance(place, Container):
-            verb, stands = "put into", standoff.container_place
-            tips = max(motions.container_clearance_m - hand.finger_offset_m, tips)
-        return self._no_reach(place, top + tips + depth + PASS_M, stands, verb)
+        hand, standoff, into = self.robot.gripper, self.robot.approach.standoff_m, isinstance(place, Container)
+        # The tips let go below the top of the thing, and leave it upwards.
+        tips = self.robot.release_m(height, into=into) - hand.finger_offset_m + hand.grasp_depth(height) + PASS_M
+        verb, stands = ("put into", standoff.container_place) if into else ("put on", standoff.surface_place)
+        return self._no_reach(place, top + tips, stands, verb)
 
     def no_handle(self, place: Place, thing: CatalogueObject | None = None) -> str:
         """Return why a thing can be neither picked up from a place nor put down there."""

@@ -322,6 +322,9 @@ class Manipulation(Section):
     """Objects are put down this far inside the near edge of a wide surface."""
 
 
+PASS_M = 0.02
+"""Least height of the finger tips above an object that they pass over [m]. An arm may miss its target by 0.01 m
+(quartet_moveit.arm.REACHED_M); the rest is for the height that a camera has measured."""
 Shift = Annotated[float, Field(ge=-MOST_SHIFT_M, le=MOST_SHIFT_M)]
 Turn = Annotated[float, Field(ge=-MOST_TURN_RAD, le=MOST_TURN_RAD)]
 
@@ -390,3 +393,13 @@ class RobotFile(Section):
     cameras: Cameras
     simulation: Simulated | None = None
     """How the simulation builds this robot; None: as the one of the home, or it is a real one."""
+
+    def hanging_m(self, height_m: float) -> float:
+        """Return the distance from the flange to the underside of an object of a height that it holds [m]."""
+        return self.gripper.finger_offset_m + height_m - self.gripper.grasp_depth(height_m)
+
+    def release_m(self, height_m: float, *, into: bool) -> float:
+        """Return the height of the flange above a top, or `into` a container above its rim, for the release [m]."""
+        above = self.hanging_m(height_m) + self.manipulation.surface_clearance_m
+        # The reference clearance is for objects as long as the fingers; taller ones must clear the rim as well.
+        return max(self.manipulation.container_clearance_m, above) if into else above

@@ -32,7 +32,7 @@ class RobotFiles(BaseModel):
     policy_file: Path | None = None
     """None means the policy.yaml beside the site file, if there is one."""
     resume_file: Path | None = None
-    """None means the resume.json beside the robot file, if there is one."""
+    """None means the resume.json next to the robot file, if it exists."""
     bridge_url: Annotated[str, Field(pattern=r"^wss?://")] | None = None
     """Overrides bridge.url of the robot file."""
 
@@ -60,9 +60,9 @@ def load_resume(path: Path) -> Resume:
     try:
         return Resume.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
-        told = "; ".join(str(error).splitlines()[:3])
+        faults = "; ".join(str(error).splitlines()[:3])
         raise SiteFileError(
-            f"{path} is not the resume of a robot: {told}. Write it with: quartet resume {path.parent} --format json"
+            f"{path} is not the resume of a robot: {faults}. Write it with: quartet resume {path.parent} --format json"
         ) from error
 
 

@@ -11,7 +11,7 @@ from quartet_perception.estimate import Estimate
 from quartet_perception.grasp_uncertainty import GraspUncertainty, grasp_uncertainty
 from quartet_perception.hand_room import ROOM_M, HandRoom
 from quartet_perception.scene.view import View
-from quartet_site import RobotFile
+from quartet_site import PASS_M, RobotFile
 
 OBLONG = 1.2
 """Long over short side from which the fingers close across the short axis."""
@@ -22,9 +22,6 @@ _SURE_SDS, _SURE_HIDDEN = 2.0, 0.25
 """Standard deviations that must have room, and hidden share up to which it is sure that the hand passes."""
 _TOO_FEW_SDS = 1.0
 """With room for fewer standard deviations between finger and object, one grasp in three would come down on it."""
-_CLEAR_M = 0.02
-"""The finger tips pass over an object at least this far above its top. An arm may miss its target by 0.01 m
-(quartet_moveit.arm.REACHED_M); the rest is for the height that a camera has measured."""
 _WHOLE_WAY = 0.95
 """Part of a straight way that counts as all of it, as in plan_cartesian_path."""
 _HIDDEN_COST = 1.0
@@ -49,7 +46,7 @@ def clearance(overlap: float, height: float) -> Clearance:
 
     height: where the hand is to be above its lowest pose [m], which is asked for wherever the arm can be there.
     """
-    least = overlap + _CLEAR_M
+    least = overlap + PASS_M
     return Clearance(max(0.0, height - least), min(_WHOLE_WAY, least / max(height, least)))
 
 

@@ -79,11 +79,6 @@ class Placement:
         return self.distance <= self.reach_m
 
 
-def hanging_m(object_height_m: float, robot: RobotFile) -> float:
-    """Return the distance from the tool flange to the underside of an object held as grasp.py plans it [m]."""
-    return robot.gripper.finger_offset_m + object_height_m - robot.gripper.grasp_depth(object_height_m)
-
-
 def on_surface(
     view: View,
     found: SegmentedObject,
@@ -111,7 +106,7 @@ def on_surface(
     height = float(np.percentile(points[:, 2], 95)) if found.support_z is None else found.support_z
     height = max(height, float(np.percentile(points[:, 2], 50)))
     top = float(np.percentile(points[:, 2], 95))
-    z = height + hanging_m(object_height_m, robot) + robot.manipulation.surface_clearance_m
+    z = height + robot.release_m(object_height_m, into=False)
     grid = _Grid.around(points)
     plane = grid.filled(points)
     rises = grid.rises(view, found, height, _noise_of(points))
@@ -170,9 +165,7 @@ def into_container(view: View, found: SegmentedObject, object_height_m: float, r
             f"'{found.label}' is seen, but its depth is too sparse ({len(points)} points); drive nearer"
         )
     rim = _rim(points, found.solid.top)
-    clearance = robot.manipulation.container_clearance_m
-    # The reference clearance is for objects as long as the fingers; taller ones must clear the rim as well.
-    z = rim + max(clearance, hanging_m(object_height_m, robot) + robot.manipulation.surface_clearance_m)
+    z = rim + robot.release_m(object_height_m, into=True)
     bottom = found.support_z if found.support_z is not None else found.solid.z
     x, y = found.solid.x, found.solid.y
     return Placement(x, y, z, (x, y, bottom), rim, (x, y, rim), robot.arm.reach_top_down_m, across_sight(x, y))
@@ -181,7 +174,7 @@ def into_container(view: View, found: SegmentedObject, object_height_m: float, r
 def on_floor(view: View | None, object_height_m: float, robot: RobotFile, *, x_bias_m: float = 0.0) -> Placement:
     """Return a spot straight ahead on the floor, or beside it when something stands there. Raises NoFreeSpaceError."""
     m = robot.manipulation
-    z = hanging_m(object_height_m, robot) + m.floor_drop_clearance_m
+    z = robot.hanging_m(object_height_m) + m.floor_drop_clearance_m
     wanted = (m.floor_drop_x_m + x_bias_m, m.floor_drop_y_m)
     spots = [wanted]
     spots += [

@@ -215,19 +215,24 @@ class TeamState:
             errand
             for thing, errand in self.errands.items()
             if thing not in self.done and errand.action not in carried and self.attempts.get(thing, 0) < MAX_ATTEMPTS
-            if not self.nobody(errand)
+            if not self.no_robot(errand)
         ]
 
-    def nobody(self, errand: Errand) -> str:
-        """Return why no robot that is left is able to do an errand, '' where one is."""
-        left = [robot for robot in self.robots if robot not in self.left]
-        reasons = {robot: self.unable(robot, errand) for robot in left}
+    @property
+    def present(self) -> list[str]:
+        """Robots that have not dropped out."""
+        return [robot for robot in self.robots if robot not in self.left]
+
+    def no_robot(self, errand: Errand) -> str:
+        """Return why none of the present robots is able to do an errand, '' if one is."""
+        reasons = {robot: self.unable(robot, errand) for robot in self.present}
         return "; ".join(f"{robot}: {why}" for robot, why in reasons.items()) if all(reasons.values()) else ""
 
     def bars(self, robot: str, errand: Errand) -> str:
-        """Return why a robot does not get an errand: it is not able to do it, or has failed, and another one is left.
+        """Return why a robot does not get an errand, '' if it may.
 
-        What it holds it brings to its place, whatever came before.
+        It is not able to do it, or it has failed at it and another present robot is able. A robot that holds the
+        object may always bring it to its place.
         """
         thing = errand.thing
         if self.holding.get(robot) == thing:
@@ -235,20 +240,27 @@ class TeamState:
         if why := self.unable(robot, errand):
             return f"{robot} is not able to move the {thing}: {why}"
         failed = self.failed.get(thing, set())
-        others = [name for name in self.robots if name not in {*self.left, *failed} and not self.unable(name, errand)]
+        others = [name for name in self.present if name not in failed and not self.unable(name, errand)]
         if robot not in failed or not others:
             return ""
         return f"{robot} has failed to move the {thing}, so {' or '.join(others)} tries it"
 
     @property
     def stuck(self) -> str:
-        """Why no robot goes on although errands are open."""
-        left = [robot for robot in self.robots if robot not in self.left]
-        return f"None of {', '.join(left)} can go on with what is left." if left else "No robot of the team is left."
+        """Why no robot continues although errands are open."""
+        names = ", ".join(self.present)
+        return f"None of {names} can go on with what is left." if names else "No robot of the team is left."
 
     def code(self, thing: str) -> str:
         """Return the code of an errand that is not done."""
-        return self.codes.get(thing) or ("ROBOT_UNABLE" if self.nobody(self.errands[thing]) else "UNKNOWN")
+        return self.codes.get(thing) or ("ROBOT_UNABLE" if self.no_robot(self.errands[thing]) else "UNKNOWN")
+
+    def reason(self, thing: str) -> str:
+        """Return why an errand is not done."""
+        if why := self.reasons.get(thing):
+            return why
+        unable = self.no_robot(self.errands[thing])
+        return f"no robot is able to do it: {unable}" if unable else "not tried"
 
     def by_action(self, action: str) -> Errand:
         """Return the errand of an action. Raises KeyError."""

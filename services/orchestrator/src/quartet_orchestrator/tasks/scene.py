@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import combinations, product
 
@@ -56,7 +57,7 @@ class HomeScene:
         self._site = brief.site
         self._positions = positions or {}
         self._picked = picked
-        self._ways = ways or {}
+        self._ways = defaultdict(Ways, ways or {})
         self._entries = {area.name: (area.entry.x, area.entry.y) for area in brief.site.areas}
         self._area_of = {place.name: place.area for place in (*brief.site.surfaces, *brief.site.containers)}
 
@@ -209,15 +210,16 @@ class HomeScene:
     def _scheduler(self) -> Scheduler:
         state, held = self._state, self._held_by()
         holder = {thing: robot for robot, thing in held.items()}
+        workers = {robot: Worker(self._positions.get(robot)) for robot in self.robots}
+        workers |= {robot: self._at_work(robot, part) for robot, part in state.running.items()}
+        able = {robot: {one.thing for one in state.open if not state.bars(robot, one)} for robot in workers}
         jobs = {
             errand.thing: Job(
                 *self._ends(errand), errand.area, self._area_of[errand.target], holder.get(errand.thing, "")
             )
             for errand in state.open
-            if not all(state.bars(robot, errand) for robot in (*self.robots, *state.running))
+            if any(errand.thing in things for things in able.values())
         }
-        workers = {robot: Worker(self._positions.get(robot)) for robot in self.robots}
-        workers |= {robot: self._at_work(robot, part) for robot, part in state.running.items()}
         allowed = {robot: {errand.thing for errand in self._for(robot)} for robot in self.robots}
         errands = {errand.thing: errand for errand in state.open}
         return Scheduler(
@@ -226,7 +228,7 @@ class HomeScene:
             self._ways,
             lambda robot, thing: thing in allowed[robot],
             lambda one, other: not _conflict("", errands[one], "", errands[other]),
-            lambda robot, thing: not state.bars(robot, errands[thing]),
+            lambda robot, thing: thing in able[robot],
         )
 
     def _at_work(self, robot: str, part: Part) -> Worker:
@@ -234,7 +236,7 @@ class HomeScene:
         at = self._positions.get(robot)
         if part.parks_in:
             spot = self._entries[part.parks_in]
-            drive = course(self._ways.get(robot, Ways()), at, [Stop(spot, "", 0.0)])
+            drive = course(self._ways[robot], at, [Stop(spot, "", 0.0)])
             return Worker(spot, Course(max(LEAST_BUSY_S, drive.end_s), drive.drives))
         errand = self._state.by_action(part.action)
         start, end = self._ends(errand)
@@ -242,7 +244,7 @@ class HomeScene:
         first, *rest = stops[1:] if robot in self._picked else stops
         if at is not None and self._area_at(at) == first.area:
             first = Stop(at, first.area, first.work_s / 2)
-        return Worker(end, course(self._ways.get(robot, Ways()), at, [first, *rest]))
+        return Worker(end, course(self._ways[robot], at, [first, *rest]))
 
     def _told(self, schedule: Schedule) -> str:
         """Return who does what by a schedule, in words."""

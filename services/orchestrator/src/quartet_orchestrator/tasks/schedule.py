@@ -4,6 +4,7 @@ Minimising the makespan of robots with different ways is NP-hard; this inserts e
 moves and swaps errands while that helps, and does so in several orders: exact enough for times that are rough.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
@@ -118,7 +119,7 @@ class Scheduler:
         able: Callable[[str, str], bool] = lambda _robot, _job: True,
     ) -> None:
         self._workers, self._jobs = workers, jobs
-        self._ways = {robot: (ways or {}).get(robot, Ways()) for robot in workers}
+        self._ways = defaultdict(Ways, ways or {})
         self._may_begin, self._together, self._able = may_begin, together, able
         self._times: dict[tuple[str, tuple[str, ...]], float] = {}
         self._courses: dict[tuple[str, str], Course] = {}
@@ -200,9 +201,9 @@ class Scheduler:
                 yield {robot: tuple(queue) for robot, queue in changed.items()}
 
     def _inserted(self, queues: Queues, name: str, bound: set[str]) -> Iterator[Queues]:
-        able = (robot for robot in queues if self._able(robot, name))
-        for robot, queue in ((robot, queues[robot]) for robot in able):
-            for place in range(1 if robot in bound else 0, len(queue) + 1):
+        for robot, queue in queues.items():
+            places = range(1 if robot in bound else 0, len(queue) + 1) if self._able(robot, name) else ()
+            for place in places:
                 yield {**queues, robot: (*queue[:place], name, *queue[place:])}
 
     def _cost(self, queues: Queues) -> float:

@@ -156,8 +156,8 @@ class TaskService:
             for robot, brief in sorted(self._briefs.items())
         }
         if all(unable.values()):
-            told = "; ".join(f"{robot}: {reason}" for robot, reason in unable.items())
-            detail = f"sentence: no robot is able to do it. {told}. Name a robot to have it do what it can"
+            reasons = "; ".join(f"{robot}: {reason}" for robot, reason in unable.items())
+            detail = f"sentence: no robot is able to do it. {reasons}. Name a robot to have it do what it can"
             raise RequestError(422, "No robot is able", detail)
 
     def _budget(self, submission: TaskSubmission) -> Budget:

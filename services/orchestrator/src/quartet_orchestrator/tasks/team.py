@@ -423,7 +423,7 @@ class TeamRun:
                 target=errand.target,
                 completed=thing in state.done,
                 error_code="NONE" if thing in state.done else state.code(thing),
-                reason="" if thing in state.done else self._why_not(thing)[:2000],
+                reason="" if thing in state.done else state.reason(thing)[:2000],
             )
             for thing, errand in state.errands.items()
         ]
@@ -432,13 +432,6 @@ class TeamRun:
         steps = "1 step" if state.steps == 1 else f"{state.steps} steps"
         summary = f"{done} of {len(rows)} objects moved in {steps}.{left} {problem}".strip()
         return TaskReport(success=bool(rows) and done == len(rows), summary=summary[:4000], objects=rows[:50])
-
-    def _why_not(self, thing: str) -> str:
-        """Return why an errand is not done: of its last attempt, else since no robot is able to do it."""
-        if why := self._state.reasons.get(thing):
-            return why
-        nobody = self._state.nobody(self._state.errands[thing])
-        return f"no robot is able to do it: {nobody}" if nobody else "not tried"
 
     async def _conclude(self, work: "asyncio.Task[TaskReport]") -> None:
         error = work.exception()

@@ -14,7 +14,7 @@ RESUME_FILE = "resume.json"
 
 
 def abilities_of(file: Path) -> tuple[Abilities, str]:
-    """Return the abilities of the robot of a robot.yaml, and what is wrong with the resume beside it, '' if nothing.
+    """Return the abilities of the robot of a robot.yaml, and what is wrong with the resume next to it, '' if nothing.
 
     A missing resume is computed, which takes some 5 s. Raises SiteFileError.
     """
