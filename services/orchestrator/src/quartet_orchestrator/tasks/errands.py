@@ -228,7 +228,7 @@ class TeamState:
         reasons = {robot: self.unable(robot, errand) for robot in self.present}
         return "; ".join(f"{robot}: {why}" for robot, why in reasons.items()) if all(reasons.values()) else ""
 
-    def bars(self, robot: str, errand: Errand) -> str:
+    def refusal(self, robot: str, errand: Errand) -> str:
         """Return why a robot does not get an errand, '' if it may.
 
         It is not able to do it, or it has failed at it and another present robot is able. A robot that holds the

@@ -77,7 +77,7 @@ class HomeScene:
             metres = [f"{thing} {away:.1f}" for thing, away in ways if away is not None]
             told += [f"Metres from {robot} to where it would begin: {', '.join(metres)}"] if metres else []
         for robot in (*self.robots, *self._state.running):
-            told += [f"{why}." for one in self._state.open if (why := self._state.bars(robot, one))]
+            told += [f"{why}." for one in self._state.open if (why := self._state.refusal(robot, one))]
         return "\n".join([*told, f"Soonest done, by an estimate ({self._best.end_s:.0f} s): {self._told(self._best)}"])
 
     def describe_robot(self, robot: str) -> str:
@@ -107,7 +107,7 @@ class HomeScene:
                 wrong.append(f"'{action}' is no action of {robot}; valid: {'; '.join(valid)}.")
             else:
                 mine = valid[action]
-                if why := self._state.bars(robot, mine):
+                if why := self._state.refusal(robot, mine):
                     wrong.append(f"{why}.")
                 wrong += filter(None, (_conflict(other, theirs, robot, mine) for other, theirs in others))
                 others.append((robot, mine))
@@ -160,7 +160,7 @@ class HomeScene:
 
     def _for(self, robot: str) -> list[Errand]:
         """Return the errands that a robot may do now: that of what it holds, else those of what nobody holds."""
-        possible = [errand for errand in self._possible() if not self._state.bars(robot, errand)]
+        possible = [errand for errand in self._possible() if not self._state.refusal(robot, errand)]
         held = self._held_by()
         if held.get(robot) in {errand.thing for errand in self._state.open}:
             return [errand for errand in possible if errand.thing == held[robot]]
@@ -212,7 +212,7 @@ class HomeScene:
         holder = {thing: robot for robot, thing in held.items()}
         workers = {robot: Worker(self._positions.get(robot)) for robot in self.robots}
         workers |= {robot: self._at_work(robot, part) for robot, part in state.running.items()}
-        able = {robot: {one.thing for one in state.open if not state.bars(robot, one)} for robot in workers}
+        able = {robot: {one.thing for one in state.open if not state.refusal(robot, one)} for robot in workers}
         jobs = {
             errand.thing: Job(
                 *self._ends(errand), errand.area, self._area_of[errand.target], holder.get(errand.thing, "")
