@@ -27,7 +27,9 @@ SPOT_APART_M = 1.2
 RULES = """<sentence>{sentence}</sentence>
 Robots carry objects, one each at a time. The robots that are free get actions; the others continue theirs meanwhile.
 A plan is refused if
+- no robot acts in it while all are free;
 - a robot gets an object that it is not able to move or that another robot holds, or holds an object and gets another;
+- a robot gets an object again at which it has failed, while another one is able to move it;
 - two robots carry the same object, or carry objects to the same place at the same time;
 - two robots would meet on their ways, and all would be moved sooner without that;
 - the last object would be put down more than {late:g} s later than by the best plan. This is estimated from all errands
