@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import math
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -20,7 +21,7 @@ from quartet_simulation.described.reading import data_of
 from quartet_simulation.described.structure import pose_of
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.mobile.file import load_build
-from quartet_site import Resume, load_resume, rendered, summarised
+from quartet_site import Resume, capabilities, load_resume, rendered, summarised
 from quartet_site.resume import Sphere
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -386,3 +387,18 @@ def test_a_hand_that_there_is_not(folder):
 def test_a_name_that_there_is_not():
     with pytest.raises(SimulationError, match=r"there is no robot 'rovr'; valid: drone, fetch, lifter, rover, spot"):
         find_body("rovr", ROBOTS)
+
+
+def test_a_group_is_shown_the_figures_that_decide():
+    resume = summarised(load_resume(ROBOTS / "lifter" / "resume.json"))
+    shown = json.loads(capabilities(resume, numbers=True))
+    assert shown["perception"]["cameras_info"]["front"]["height"] == resume.perception.cameras_info["front"].height
+    assert resume.reach is not None
+    assert shown["manipulation"]["reach"][-1]["height"][1] == resume.reach.heights()[1]
+    for entry in shown["manipulation"]["reach"]:
+        (low, high), (_, farthest) = entry["height"], entry["distance"]
+        assert resume.reach.claims(farthest, low + 0.001)
+        assert resume.reach.claims(farthest, high - 0.001)
+    words = capabilities(resume, numbers=False)
+    assert resume.manipulation.summary in words
+    assert not re.search(r"\d", words.replace(resume.robot_type, ""))

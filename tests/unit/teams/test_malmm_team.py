@@ -2,7 +2,7 @@
 
 import pytest
 
-from quartet_teams import Answer, Discussion, UnknownTeamError
+from quartet_teams import Answer, Chat, Discussion, UnknownTeamError, code_blocks
 from quartet_teams.malmm import (
     CODER,
     MOST_ERRORS,
@@ -10,11 +10,9 @@ from quartet_teams.malmm import (
     ROUNDS,
     SINGLE,
     SUPERVISOR,
-    Chat,
     Ending,
     Execution,
     Facts,
-    code_blocks,
     speaker_of,
     work,
 )

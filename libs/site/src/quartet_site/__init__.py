@@ -11,7 +11,7 @@ from quartet_site._ros_writes import RosWrites, WritableAction, WritableService,
 from quartet_site._simulated import Simulated, SimulatedBase, SimulatedCamera, SimulatedGripper, SimulatedTool
 from quartet_site.errors import SiteError, SiteFileError, field_error
 from quartet_site.policy import ApprovalRule, Geofence, PolicyFile, ProgramRule, Workspace, Zone
-from quartet_site.resume import Reach, Resume, Summaries, rendered, summarised
+from quartet_site.resume import Reach, Resume, Summaries, capabilities, rendered, summarised
 from quartet_site.site import (
     FLOOR_WORDS,
     Area,
@@ -65,6 +65,7 @@ __all__ = [
     "WritableService",
     "WritableTopic",
     "Zone",
+    "capabilities",
     "distance_to_edge",
     "field_error",
     "inside",

@@ -4,6 +4,7 @@ The keys down to `arm_workspace` are those that EMOS published (arXiv 2410.22662
 `body` and `reach` are Quartet's own. Units: m, degrees; the base frame is on the floor below the robot.
 """
 
+import json
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, cast
 from xml.etree import ElementTree
@@ -23,6 +24,8 @@ STAIR_M = 0.17
 """Height of the steps of stairs."""
 FLOOR_M = 0.1
 """What is reached so low is on the floor."""
+MERGED_M = 0.1
+"""Bands are shown as one if that drops at most this length of their spans."""
 _UP_TO = ((0.5, "knee height"), (1.0, "table height"), (1.5, "counter height"), (float("inf"), "high shelves"))
 """Names of heights, each below a bound."""
 
@@ -178,6 +181,63 @@ def _by_rules(resume: Resume) -> Summaries:
         perception=f"The robot sees with {sees}." if sees else "The robot has no camera.",
         manipulation=f"The robot {handles}.",
     )
+
+
+def capabilities(resume: Resume, *, numbers: bool) -> str:
+    """Return what a group of robots is shown of a resume, as JSON with lengths in m and angles in degrees.
+
+    Args:
+        resume: with summaries.
+        numbers: whether figures of mobility, cameras and reach are shown, or the summaries alone. Reach is at any angle
+            of the hand; bands with nearly the same distances are one, whose distances all of them claim.
+    """
+    names = {"robot_type": resume.robot_type}
+    parts: dict[str, dict[str, Any]] = {
+        name: {"summary": getattr(resume, name).summary} for name in Summaries.model_fields
+    }
+    if numbers:
+        moves = resume.body.mobility
+        parts["mobility"] |= {
+            "step": moves.step_m,
+            "slope": moves.slope_deg,
+            "flies": moves.kind == "rotors",
+            "flying_height": moves.flying_height_m,
+            "speed": moves.speed_m_s,
+        }
+        parts["perception"]["cameras_info"] = {
+            name: camera.model_dump() | {"tilt_below_horizon": resume.body.camera_tilt.get(name, 0.0)}
+            for name, camera in resume.perception.cameras_info.items()
+        }
+        parts["manipulation"] |= {
+            "arm_workspace": resume.manipulation.model_dump()["arm_workspace"],
+            "reach": [{"height": height, "distance": span} for height, span in _merged(resume.reach)],
+        }
+    return json.dumps(names | parts)
+
+
+def _merged(reach: Reach | None) -> list[tuple[Span, Span]]:
+    """Return heights, and the distances that all bands between them claim up to the farthest."""
+    groups: list[list[Band]] = []
+    for band in reach.bands if reach else ():
+        if band.any_angle:
+            group = [*groups[-1], band] if groups else []
+            if group and group[-2].height[1] == band.height[0] and _spread(group) <= MERGED_M:
+                groups[-1] = group
+            else:
+                groups.append([band])
+    return [
+        (
+            (group[0].height[0], group[-1].height[1]),
+            (max(one.any_angle[-1][0] for one in group), min(one.any_angle[-1][1] for one in group)),
+        )
+        for group in groups
+    ]
+
+
+def _spread(bands: list[Band]) -> float:
+    """Return by how much the least and the greatest distances of bands differ together [m]."""
+    lows, highs = zip(*(band.any_angle[-1] for band in bands), strict=True)
+    return max(lows) - min(lows) + max(highs) - min(highs)
 
 
 def rendered(resume: Resume, format: Format) -> str:

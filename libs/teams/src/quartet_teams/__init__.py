@@ -6,6 +6,7 @@ plan = await team.decide(world, Prompts(world, past, Window()), discussion)
 """
 
 from quartet_teams._answers import Plan, parse_plan
+from quartet_teams._chat import Chat, code_blocks, converse
 from quartet_teams._checks import STAGES, Checker, Complaint, Stage, check_in_order
 from quartet_teams._discussion import MOST_REPROMPTS, Answer, Discussion, Model, Refusal, Scene, Turn
 from quartet_teams._history import HistoryMode, PastStep, Window, count_tokens
@@ -19,6 +20,7 @@ from quartet_teams.errors import (
     NoPlanError,
     NoPlanFoundError,
     ReplyError,
+    SilentError,
     TeamError,
     UnknownModeError,
     UnknownTeamError,
@@ -33,6 +35,7 @@ __all__ = [
     "TEAMS",
     "Answer",
     "AnswerError",
+    "Chat",
     "Checker",
     "Complaint",
     "ContradictoryPlanError",
@@ -49,6 +52,7 @@ __all__ = [
     "Refusal",
     "ReplyError",
     "Scene",
+    "SilentError",
     "Stage",
     "Team",
     "TeamError",
@@ -57,6 +61,8 @@ __all__ = [
     "UnknownTeamError",
     "Window",
     "check_in_order",
+    "code_blocks",
+    "converse",
     "count_tokens",
     "make_team",
     "parse_plan",

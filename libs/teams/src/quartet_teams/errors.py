@@ -9,7 +9,8 @@ TeamError
 │   ├── ContradictoryPlanError  one robot has two actions
 │   └── ReplyError            it lacks EXECUTE, or a line is not an action of a robot
 ├── NoPlanError         no answer was a valid plan after all re-prompts
-└── NoAgreementError    no robot ended the discussion within its rounds
+├── NoAgreementError    no robot ended the discussion within its rounds
+└── SilentError         a participant does not answer
 """
 
 MOST_QUOTED = 200
@@ -67,3 +68,7 @@ class NoPlanError(TeamError):
 
 class NoAgreementError(TeamError):
     """No robot ended the discussion within its rounds."""
+
+
+class SilentError(TeamError):
+    """A participant does not answer. A model raises it; the team goes on without the answer where it can."""

@@ -4,7 +4,6 @@ outcome = await work("malmm", arm, Discussion(model), feedback=True)     arm: wh
 """
 
 from quartet_teams.malmm._arm import Arm, Execution, Facts
-from quartet_teams.malmm._chat import Chat, code_blocks
 from quartet_teams.malmm._state import StateObject, state_text
 from quartet_teams.malmm._strategies import (
     CODER,
@@ -33,13 +32,11 @@ __all__ = [
     "SINGLE",
     "SUPERVISOR",
     "Arm",
-    "Chat",
     "Ending",
     "Execution",
     "Facts",
     "Outcome",
     "StateObject",
-    "code_blocks",
     "speaker_of",
     "state_text",
     "work",

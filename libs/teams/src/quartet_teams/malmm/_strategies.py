@@ -11,10 +11,10 @@ from enum import StrEnum
 from importlib.resources import files
 from string import Template
 
+from quartet_teams._chat import Chat, code_blocks
 from quartet_teams._discussion import Discussion
 from quartet_teams.errors import UnknownTeamError
 from quartet_teams.malmm._arm import Arm, Execution
-from quartet_teams.malmm._chat import Chat, code_blocks
 
 PLANNER, CODER, SUPERVISOR, SINGLE, RUNNER = "planner", "coder", "supervisor", "single", "runner"
 MOST_ERRORS = 5
