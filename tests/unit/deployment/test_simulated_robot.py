@@ -59,13 +59,15 @@ def test_a_folder_of_one_s_own_may_bring_its_policy_and_takes_nothing_of_an_earl
     made = stack(tmp_path, kinds=(str(own),), world="studio", robots=2)
     assert made.robots == ["rover1", "rover2"]
     assert {files.policy_file for files in files_of_the_robots(made, "moveit").values()} == {own / "policy.yaml"}
+    studio = ROOT / "deploy" / "sites" / "studio"
+    assert (made.site_dir / "policy.yaml").read_text() == (studio / "policy.yaml").read_text()
     argv = arguments_of_the_simulation(made)
     assert argv[argv.index("--robot-file") + 1] == ",".join([str(own / "robot.yaml")] * 2)
     assert {files.resume_file for files in files_of_the_robots(made, "orchestrator").values()} == {own / "resume.json"}
     (own / "resume.json").unlink()
     assert {files.resume_file for files in files_of_the_robots(made, "orchestrator").values()} == {None}
+    assert not (stack(tmp_path, kinds=(str(own),), world="studio").site_dir / "resume.json").exists()
     again = stack(tmp_path, kinds=("rover",), world="studio")
-    studio = ROOT / "deploy" / "sites" / "studio"
     assert (again.site_dir / "policy.yaml").read_text() == (studio / "policy.yaml").read_text()
 
 
