@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from quartet_deployment import OptionError, SecretsFolder, Stack, StackOptions
+from quartet_deployment import OptionError, SecretsFolder, Stack, StackOptions, new_world
 from quartet_deployment._process import ProcessSpec
 from quartet_deployment._specs import specs
 from quartet_site import RobotFiles, load_robot, load_robots
@@ -93,6 +93,18 @@ def test_unlike_robots_share_a_home_each_with_its_own_files(tmp_path: Path, robo
         }
         assert {name for name, one in files.items() if one.policy_file} == {"rover1", "rover2"}
         assert (files["lifter1"].site_file.with_name("policy.yaml")).read_text() == (HOME / "policy.yaml").read_text()
+
+
+def test_a_new_world_gets_no_resume_of_the_home_s_robot_for_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quartet_deployment._world.run_worlds", lambda *_: "")
+    shutil.copy(ROVER / "robot.yaml", tmp_path / "robot.yaml")
+    new_world(tmp_path, "flat")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["policy.yaml", "robot.yaml"]
+    (tmp_path / "robot.yaml").unlink()
+    new_world(tmp_path, "flat")
+    assert (tmp_path / "resume.json").read_bytes() == (HOME / "resume.json").read_bytes()
 
 
 def test_the_robot_of_the_home_is_built_without_a_file(tmp_path: Path) -> None:
