@@ -91,8 +91,8 @@ def test_bodies_are_measured_by_their_fingers_and_their_arms() -> None:
 
     assert bodies.unable(thing(0.079, 0.1), 0.5) == frozenset()
     assert bodies.unable(thing(0.081, 0.1), 0.5) == {"rover"}
-    assert bodies.unable(thing(0.06, 0.12), 1.0) == frozenset()
-    assert bodies.unable(thing(0.06, 0.12), 1.0, 0.2) == {"rover"}
+    assert bodies.unable(thing(0.06, 0.12), 1.05) == frozenset()
+    assert bodies.unable(thing(0.06, 0.12), 1.05, 0.2) == {"rover"}
 
 
 def test_done_and_begun_are_counted_by_the_world_and_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
