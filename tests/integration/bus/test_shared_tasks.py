@@ -124,11 +124,15 @@ async def test_a_robot_takes_the_oldest_that_it_can_do(bus, other, a_task):
         await bus.tasks.submit(a_task(f"wide{number}", robot=ANY_ROBOT))
     await bus.tasks.submit(a_task("narrow", robot=ANY_ROBOT))
 
+    asked: list[str] = []
+
     async def narrow_only(task) -> bool:
+        asked.append(task.task_id)
         return task.task_id == "narrow"
 
     delivery = await take(bus.robot_tasks("rover"), narrow_only)
     assert delivery.task.task_id == "narrow"
+    assert asked == [*(f"wide{number}" for number in range(120)), "narrow"], "each is judged once"
     delivery = await take(other.robot_tasks("lifter"))
     assert delivery.task.task_id == "wide0"
     assert await bus.tasks.waiting_for_any() == 119

@@ -241,6 +241,11 @@ async def test_a_task_that_no_robot_is_able_to_do_is_refused_with_numbers(unlike
             "0.110 m; summit: the wide crate is 0.300 m wide, and summit grasps up to 0.072 m. "
             "Name a robot to have it do what it can"
         )
+        approach = {"target_area": "kitchen", "object_name": "wide crate", "next_action": "pick"}
+        step = await client.http.post("/skills/approach", json=approach)
+        assert (step.status_code, "0.300 m wide" in step.json()["detail"]) == (422, True)
+        put = await client.http.post("/skills/approach", json=approach | {"next_action": "floor_place"})
+        assert put.status_code == 202, "what is near is not what is held"
         looks = await client.http.post("/tasks", json={"sentence": "go and look at the wide crate"})
         assert looks.status_code == 202
     assert not model.requests
@@ -256,6 +261,8 @@ async def test_a_call_and_a_step_of_a_robot_that_is_not_able_are_refused(unlike,
         status = await client.run("pick up the pink tissue box in the kitchen", robot="summit")
         assert status.state is State.FAILED
         assert told in str(model.requests[-1])
+        crate = await client.http.post("/skills/pick?robot=summit", json={"object_name": "wide crate"})
+        assert crate.status_code == 202, "a robot that is named says itself what it cannot do"
         answer = await client.http.post("/skills/pick?robot=summit", json={"object_name": "pink tissue box"})
         step = await client.until_state(answer.json()["task"]["task_id"], State.SUCCEEDED, State.FAILED)
         assert told in step.report.summary

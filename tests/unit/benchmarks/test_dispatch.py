@@ -2,17 +2,21 @@
 
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
 from quartet_benchmarks import dispatch
-from quartet_benchmarks.dispatch import JOBS, SHELF, SHELF_M, high_home, jobs_of
+from quartet_benchmarks.dispatch import JOBS, SHELF, SHELF_M, Job, high_home, jobs_of
 from quartet_benchmarks.errors import OptionError
-from quartet_benchmarks.result import BenchParameters
-from quartet_deployment import project_root, run_worlds
-from quartet_site import load_site
+from quartet_benchmarks.home.world import Goal
+from quartet_benchmarks.result import BenchParameters, Rate
+from quartet_contracts import Budget, State, Task, TaskStatus
+from quartet_contracts.journal import SkillRequested
+from quartet_deployment import RefusedError, project_root, run_worlds
+from quartet_site import CatalogueObject, load_site
 
 
 class Bodies:
@@ -76,3 +80,80 @@ def test_each_placement_has_jobs_of_all_kinds_with_things_and_places_of_their_ow
 def test_equal_robots_are_refused(kinds: tuple[str, ...]) -> None:
     with pytest.raises(OptionError, match="valid: two or more that differ"):
         dispatch.run(BenchParameters(kinds=kinds))
+
+
+def test_bodies_are_measured_by_their_fingers_and_their_arms() -> None:
+    bodies = dispatch.Bodies(("rover",), 0)
+
+    def thing(width: float, height: float) -> CatalogueObject:
+        look = {"colours": ["red"], "shape": "box", "size_m": (0.2, width, height)}
+        return CatalogueObject.model_validate({"name": "parcel", "appearance": look})
+
+    assert bodies.unable(thing(0.079, 0.1), 0.5) == frozenset()
+    assert bodies.unable(thing(0.081, 0.1), 0.5) == {"rover"}
+    assert bodies.unable(thing(0.06, 0.12), 1.05) == frozenset()
+    assert bodies.unable(thing(0.06, 0.12), 1.05, 0.2) == {"rover"}
+
+
+def test_done_and_begun_are_counted_by_the_world_and_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The can is done; the cup lies elsewhere, the ball FAILED, an unable robot has the box, the book is refused."""
+    where = {"can": "desk", "cup": "dresser", "ball": "desk", "box": "desk", "book": "floor"}
+    truth = {"objects": {name: {"on": place, "held": False} for name, place in where.items()}}
+    states = {"can": State.SUCCEEDED, "cup": State.SUCCEEDED, "ball": State.FAILED, "box": State.SUCCEEDED}
+    jobs = [
+        Job(
+            "wide" if name == "box" else "plain",
+            Goal(name, "on", "desk"),
+            "kitchen",
+            frozenset({"rover"} if name == "box" else ()),
+        )
+        for name in where
+    ]
+
+    class Played:
+        """Stack, world and API."""
+
+        scoring_url, site_dir, robots = "", project_root() / "deploy" / "sites" / "home", ("lifter", "rover")
+
+        def __init__(self, *_: object) -> None:
+            pass
+
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def api(self) -> Any:
+            return self
+
+        def truth(self) -> Any:
+            return truth
+
+        def submit(self, submission: Any) -> TaskStatus:
+            name = submission.sentence.split()[3]
+            if name not in states:
+                raise RefusedError("no robot is able")
+            task = Task(
+                task_id=name, sentence=name, robot="rover", created_at=0, deadline=1, timeout_s=1, budget=Budget()
+            )
+            return TaskStatus(task=task, state=states[name], updated_at=1)
+
+        def task(self, name: str) -> TaskStatus:
+            return self.submit(SimpleNamespace(sentence=f"Pick up the {name}"))
+
+        def events(self, name: str) -> list[Any]:
+            begun = [] if name == "ball" else [SimpleNamespace(event=SkillRequested.model_construct())]
+            return [SimpleNamespace(event=None), *begun]
+
+    for name in ("Stack", "World"):
+        monkeypatch.setattr(dispatch, name, Played)
+    monkeypatch.setattr(dispatch, "Bodies", lambda *_: None)
+    monkeypatch.setattr(dispatch, "high_home", lambda folder: folder)
+    monkeypatch.setattr(dispatch, "_set_up", lambda *_: jobs)
+    result = dispatch.run(BenchParameters(episodes=1, progress=lambda _: None))
+    assert [row["done"] for row in result.rows] == [True, False, False, True, False]
+    assert [row["begun_by"] for row in result.rows] == [["rover"], ["rover"], [], ["rover"], []]
+    assert result.metrics["done"] == Rate(2, 5)
+    assert result.metrics["begun_by_an_unable_robot"] == Rate(1, 5)
+    assert (result.metrics["done_wide"], result.metrics["done_plain"]) == (Rate(1, 1), Rate(1, 4))

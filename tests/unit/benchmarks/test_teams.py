@@ -117,8 +117,9 @@ def test_figures_of_one_robot_alone_have_no_ratio():
 @pytest.mark.parametrize(
     ("kinds", "fleets"),
     [
-        (("rover",), [("rover",)] * 3),
-        (("rover", "lifter"), [("rover",), ("lifter",), ("rover", "lifter")]),
+        (("rover",), [(("rover",), 1), (("rover",), 2), (("rover",), 4)]),
+        (("rover", "lifter"), [(("rover",), 1), (("lifter",), 1), (("rover", "lifter"), 2)]),
+        (("rover", "rover", "lifter"), [(("rover",), 1), (("lifter",), 1), (("rover", "rover", "lifter"), 3)]),
     ],
 )
 def test_unlike_robots_are_measured_alone_and_together(played, monkeypatch, kinds, fleets):
@@ -127,7 +128,7 @@ def test_unlike_robots_are_measured_alone_and_together(played, monkeypatch, kind
     class Named(played):
         def __init__(self, options):
             super().__init__(options)
-            started.append(options.kinds)
+            started.append((options.kinds, options.robots))
 
     monkeypatch.setattr(teams, "Stack", Named)
     run(BenchParameters(episodes=1, kinds=kinds, progress=lambda _: None))

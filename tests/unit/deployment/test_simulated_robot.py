@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from quartet_deployment import OptionError, SecretsFolder, Stack, StackOptions
+from quartet_deployment import OptionError, SecretsFolder, Stack, StackOptions, new_world
 from quartet_deployment._process import ProcessSpec
 from quartet_deployment._specs import specs
 from quartet_site import RobotFiles, load_robot, load_robots
@@ -59,13 +59,15 @@ def test_a_folder_of_one_s_own_may_bring_its_policy_and_takes_nothing_of_an_earl
     made = stack(tmp_path, kinds=(str(own),), world="studio", robots=2)
     assert made.robots == ["rover1", "rover2"]
     assert {files.policy_file for files in files_of_the_robots(made, "moveit").values()} == {own / "policy.yaml"}
+    studio = ROOT / "deploy" / "sites" / "studio"
+    assert (made.site_dir / "policy.yaml").read_text() == (studio / "policy.yaml").read_text()
     argv = arguments_of_the_simulation(made)
     assert argv[argv.index("--robot-file") + 1] == ",".join([str(own / "robot.yaml")] * 2)
     assert {files.resume_file for files in files_of_the_robots(made, "orchestrator").values()} == {own / "resume.json"}
     (own / "resume.json").unlink()
     assert {files.resume_file for files in files_of_the_robots(made, "orchestrator").values()} == {None}
+    assert not (stack(tmp_path, kinds=(str(own),), world="studio").site_dir / "resume.json").exists()
     again = stack(tmp_path, kinds=("rover",), world="studio")
-    studio = ROOT / "deploy" / "sites" / "studio"
     assert (again.site_dir / "policy.yaml").read_text() == (studio / "policy.yaml").read_text()
 
 
@@ -91,6 +93,18 @@ def test_unlike_robots_share_a_home_each_with_its_own_files(tmp_path: Path, robo
         }
         assert {name for name, one in files.items() if one.policy_file} == {"rover1", "rover2"}
         assert (files["lifter1"].site_file.with_name("policy.yaml")).read_text() == (HOME / "policy.yaml").read_text()
+
+
+def test_a_new_world_gets_no_resume_of_the_home_s_robot_for_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quartet_deployment._world.run_worlds", lambda *_: "")
+    shutil.copy(ROVER / "robot.yaml", tmp_path / "robot.yaml")
+    new_world(tmp_path, "flat")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["policy.yaml", "robot.yaml"]
+    (tmp_path / "robot.yaml").unlink()
+    new_world(tmp_path, "flat")
+    assert (tmp_path / "resume.json").read_bytes() == (HOME / "resume.json").read_bytes()
 
 
 def test_the_robot_of_the_home_is_built_without_a_file(tmp_path: Path) -> None:

@@ -118,9 +118,9 @@ def test_variables_are_read_from_the_environment(monkeypatch):
     assert chosen["place"][0].parameters["api_base"] == "http://host:8000"
 
 
-def test_the_endpoint_for_all_is_not_that_of_an_entry_with_its_own():
-    own = {"model": "hosted_vllm/scripted", "api_base_env": "SCRIPTED"}
-    file = GatewayFile.model_validate({"models": {"scripted": own}})
+@pytest.mark.parametrize("own", [{"api_base_env": "SCRIPTED"}, {"api_base": "http://scripted:2"}])
+def test_the_endpoint_for_all_is_not_that_of_an_entry_with_its_own(own):
+    file = GatewayFile.model_validate({"models": {"scripted": {"model": "hosted_vllm/scripted", **own}}})
     settings = Settings(_env_file=None, model="hosted_vllm/mine", model_pick="scripted", model_api_base="http://host:1")
     chosen = choose_models(file, settings, {"SCRIPTED": "http://scripted:2"})
     assert chosen["place"][0].parameters["api_base"] == "http://host:1/v1"

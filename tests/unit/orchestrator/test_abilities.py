@@ -21,6 +21,7 @@ def _with_a_high_shelf(site: SiteFile) -> SiteFile:
     data = site.model_dump(exclude_unset=True)
     look = {"colours": ["wood"], "shape": "surface", "size_m": [0.8, 0.4, 1.05]}
     data["surfaces"].append({"name": "high shelf", "area": "kitchen", "appearance": look})
+    data["surfaces"].append({"name": "loft bench", "area": "loft", "appearance": look | {"size_m": [0.8, 0.4, 0.5]}})
     data["areas"].append(
         {"name": "loft", "entry": {"x": 9, "y": 9}, "outline": [[8, 8], [9, 8], [9, 9]], "step_m": 0.2}
     )
@@ -51,6 +52,10 @@ def briefs():
         ("bring the tennis ball to the desk", ""),
         ("pick up the red coke can in the kitchen and place it on the wooden coffee table in the living room", ""),
         ("go and look whether the pink tissue box is on the desk", ""),
+        ("take a look at the pink tissue box", ""),
+        ("get to the pink tissue box in the kitchen", ""),
+        ("put the tennis ball, but don’t put the pink tissue box, on the desk", ""),
+        ("put the tennis ball on the desk and the yellow banana on the high shelf", ""),
         ("drive to the kitchen", ""),
         ("put the frobnicator on the wardrobe", ""),
         ("put the tennis ball next to the pink tissue box on the desk", ""),
@@ -77,6 +82,7 @@ def approach(thing, action, area="kitchen"):
         (approach("yellow cereal box", NextAction.PICK, "living room"), "", ""),
         (approach("high shelf", NextAction.SURFACE_PLACE), "yellow cereal box", "put on it needs"),
         (approach("kitchen counter", NextAction.SURFACE_PLACE), "yellow cereal box", ""),
+        (approach("high shelf", NextAction.LOOK), "yellow cereal box", ""),
         (approach("loft", NextAction.LOOK, "loft"), "", "a step of 0.20 m"),
         (PickArguments(object_name="the tissues"), "", "0.100 m wide"),
         (PickArguments(object_name="pink tissue box"), "", "0.100 m wide"),
@@ -107,6 +113,9 @@ async def test_a_waiting_task_is_judged_once_however_often_a_robot_looks(briefs)
     found = [await runner._may_take(robot, task) for robot in ("rover", "lifter") * 3]
     assert found == [False, True] * 3
     assert asked == ["rover", "lifter"]
+    on_floor = SimpleNamespace(arguments=approach("pink tissue box", NextAction.FLOOR_PLACE))
+    step = SimpleNamespace(sentence="go to the pink tissue box to put something on the floor", step=on_floor)
+    assert await runner._may_take("rover", step), "the step names what is near, not what is held"
 
 
 @pytest.mark.parametrize(
@@ -115,6 +124,8 @@ async def test_a_waiting_task_is_judged_once_however_often_a_robot_looks(briefs)
         ("Put the purple toy block on the high shelf", False),
         ("Pick up the purple toy block in the kitchen and place it on the high shelf in the kitchen", False),
         ("Take the purple toy block to the high shelf", False),
+        ("Put the purple toy block on the high shelf next to the desk", False),
+        ("Put the purple toy block on the high shelf from the desk", False),
         ("Bring me the purple toy block on the high shelf", True),
         ("Take the purple toy block from the high shelf to the desk", True),
         ("Put the purple toy block from the high shelf on the desk", True),
@@ -130,6 +141,28 @@ def test_a_thing_may_be_picked_up_in_the_room_of_a_target_that_is_too_high_for_i
     pick = approach("tennis ball", NextAction.PICK)
     assert not unable_to_step(brief, pick, "pick up the tennis ball in the kitchen and place it on the high shelf")
     assert unable_to_step(brief, pick, "take the tennis ball from the high shelf to the desk")
+    assert not unable_to_step(brief, pick, "take the tennis ball from the high shelf or the kitchen counter")
+
+
+def test_a_drive_to_a_place_needs_no_reach(briefs):
+    brief = _reaching(briefs["rover"], pick=1.0, put=1.0)
+    assert unable_to_follow(brief, "return the tennis ball to the high shelf")
+    assert not unable_to_follow(brief, "return to the high shelf")
+
+
+@pytest.mark.parametrize(
+    ("thing", "area", "target", "told"),
+    [
+        ("tennis ball", "anywhere", "desk", ""),
+        ("pink tissue box", "kitchen", "desk", "0.100 m wide"),
+        ("yellow cereal box", "kitchen", "high shelf", "put on it needs"),
+        ("tennis ball", "loft", "desk", "a step of 0.20 m"),
+        ("tennis ball", "kitchen", "loft bench", "a step of 0.20 m"),
+    ],
+)
+def test_an_errand_asks_for_the_hand_the_reach_and_both_ways(briefs, thing, area, target, told):
+    found = unable_to_move(briefs["rover"], thing, area, target)
+    assert (told in found) if told else not found
 
 
 def _reaching(brief, pick: float, put: float):
@@ -189,6 +222,10 @@ def test_a_team_gives_each_robot_only_what_it_can_do(briefs):
     assert not scene.check({"rover": ball, "lifter": box})
     (told,) = [line for line in scene.describe().splitlines() if "not able" in line]
     assert told.startswith("rover is not able to move the pink tissue box: the pink tissue box is 0.100 m wide, and ")
+    alone = HomeScene(state, ["rover"], briefs["rover"]).describe()
+    assert alone.endswith("rover takes tennis ball"), "the lifter has neither left nor got an errand"
+    state.apply(TeamStep(step=1, plan={"rover": ball}, tasks={"rover": "t1"}, stops={}))
+    assert told in HomeScene(state, ["lifter"], briefs["rover"]).describe(), "the box is not left for the rover"
 
 
 def test_the_estimate_leaves_to_the_able_robot_what_only_that_one_can_do(briefs):

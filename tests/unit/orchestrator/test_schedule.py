@@ -51,6 +51,15 @@ def test_a_long_job_is_not_left_for_the_end():
     assert found.end_s == pytest.approx(HANDLING_S + WAYS.seconds((0, 0), (30, 0)))
 
 
+@pytest.mark.parametrize("unable", [{("ada", "near"), ("bob", "away")}, {("bob", "away")}])
+def test_robots_do_not_exchange_jobs_that_one_is_not_able_to_do(unable):
+    workers = {"ada": Worker((0, 0)), "bob": Worker((30, 0))}
+    jobs = {"near": Job((0, 0), (0, 0)), "away": Job((30, 0), (30, 0))}
+    found = Scheduler(workers, jobs, able=lambda robot, job: (robot, job) not in unable).best()
+    assert not unable & {(robot, job) for robot, queue in found.queues.items() for job in queue}
+    assert "away" in found.queues["ada"]
+
+
 def test_a_free_robot_begins_only_what_it_may_and_what_goes_together():
     workers = {"ada": Worker((0, 0)), "bob": Worker((9, 0))}
     jobs = {"near": Job((0, 0), (0, 0)), "away": Job((9, 0), (9, 0))}

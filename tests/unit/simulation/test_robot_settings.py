@@ -26,6 +26,14 @@ def test_each_robot_has_its_port(given, ports):
 
 
 @pytest.mark.parametrize(
+    ("files", "robots", "each"), [("a", 3, ["a", "a", "a"]), ("a", 1, ["a"]), ("a,b", 1, ["a", "b"])]
+)
+def test_one_file_is_that_of_each_robot(files, robots, each):
+    settings = Settings(robot_file=files, robots=robots)
+    assert [path.name for path in settings.for_each(settings.robot_file)] == each
+
+
+@pytest.mark.parametrize(
     ("given", "words"),
     [
         ({"port": "1,2,3", "robots": 2}, "port has 3 ports for 2 robots"),

@@ -140,6 +140,11 @@ def test_a_goal_at_a_wall_is_free_for_the_narrow_robot_alone(builds, order):
         }
         assert found[0] == {NavCode.NONE}
         assert found[1] == {NavCode.GOAL_OCCUPIED}
+        keeps = {order[number]: robot._costmap.lethal for number, robot in enumerate(sim.robots)}
+        assert keeps[1] - keeps[0] == pytest.approx((SUMMIT.base.width - both[0].base.width) / 2)
+        assert sim._people._driven.lethal == keeps[1], "people leave room for the widest"
+        lasers = [robot._base._local._laser_height for robot in sim.robots]
+        assert lasers == [both[number].laser_height for number in order]
     finally:
         sim.close()
 

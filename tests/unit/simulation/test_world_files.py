@@ -13,9 +13,9 @@ from quartet_simulation.simulation import Simulation
 from quartet_simulation.world_tool.__main__ import main
 from quartet_simulation.world_tool.generate import generate
 from quartet_simulation.world_tool.proof import unsolvable
-from quartet_simulation.world_tool.reach import abilities_of
+from quartet_simulation.world_tool.reach import abilities_of, reach_report
 from quartet_simulation.worlds import FILES, find_world, load_world
-from quartet_site import load_site
+from quartet_site import CatalogueObject, load_site
 
 FLAT = (FILES / "flat.yaml").read_text()
 ROBOTS = Path(__file__).resolve().parents[3] / "deploy" / "robots"
@@ -200,6 +200,25 @@ def test_each_robot_is_checked_at_each_place(tmp_path, capsys):
     ]
     assert "kitchen bin: lifter, rover can do everything" in said
     assert said[-1] == "the yellow cup is 0.078 m wide, and rover grasps up to 0.072 m"
+
+
+def test_a_report_is_of_things_that_a_robot_holds_and_not_of_what_lies_in_containers():
+    lifter, rover = (abilities_of(ROBOTS / name / "robot.yaml")[0] for name in ("lifter", "rover"))
+    home = load_site(ROBOTS.parent / "sites" / "home" / "site.yaml")
+    look = {"colours": ["red"], "shape": "box", "size_m": [0.2, 0.2, 0.5]}
+    crate = CatalogueObject.model_validate({"name": "crate", "appearance": look})
+    high = home.containers[0].model_copy(
+        update={"appearance": home.containers[0].appearance.model_copy(update={"size_m": (0.3, 0.3, 1.0)})}
+    )
+    changed = {"objects": [home.object("red coke can"), crate], "surfaces": home.surfaces[:1], "containers": [high]}
+    assert reach_report(home.model_copy(update=changed), [lifter, rover])[1:] == [
+        f"  {home.surfaces[0].name}: lifter, rover can do everything",
+        f"  {high.name}",
+        "    lifter puts down everything",
+        f"    rover puts down nothing: {rover.no_put(high)}",
+        "Things that a robot cannot hold:",
+        f"  {lifter.no_hold(crate)}; {rover.no_hold(crate)}",
+    ]
 
 
 @pytest.mark.long

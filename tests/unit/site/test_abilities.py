@@ -11,9 +11,11 @@ from quartet_site import (
     CatalogueObject,
     Container,
     Resume,
+    RobotFiles,
     RobotSetup,
     SiteFileError,
     Surface,
+    load_resume,
     load_robots,
 )
 
@@ -80,11 +82,24 @@ def test_a_high_rim_needs_room_above_it():
     assert not ROVER.no_pick(bin_of(1.0)), "how deep things lie in it is not known"
 
 
+def test_the_fingers_leave_upwards_what_they_put_down():
+    """The rover lets go 0.05 m above a top, its clearance above a rim is 0.35 m, and tips pass 0.02 m above things."""
+    can = thing(0.066, 0.066, 0.1)
+    assert ROVER.no_put(surface(1.0), can).endswith("needs the finger tips at 1.17 m, and rover gets them to 1.15 m")
+    assert not ROVER.no_put(surface(0.97), can)
+    assert ROVER.no_put(bin_of(0.9), can).endswith("needs the finger tips at 1.20 m, and rover gets them to 1.15 m")
+    assert not ROVER.no_put(bin_of(0.84), can)
+    long = thing(0.05, 0.05, 0.3)
+    assert ROVER.no_put(bin_of(0.8), long).endswith("needs the finger tips at 1.17 m, and rover gets them to 1.15 m")
+    assert ROVER.robot.release_m(0.3, into=True) == ROVER.robot.release_m(0.3, into=False) > 0.35
+
+
 def test_a_top_above_the_cameras_is_not_seen():
     data = LIFTER.resume.model_dump()
     data["perception"]["cameras_info"] = {"front": {"height": 0.9, "hfov": 70, "type": "fixed"}}
     low = Abilities(LIFTER.robot, Resume.model_validate(data))
     assert low.no_pick(surface(1.0)) == "the top of the shelf is at 1.00 m, and lifter sees from 0.90 m"
+    assert low.no_pick(surface(0.9)), "a camera as high as a top sees its edge only"
     assert not low.no_pick(surface(0.8))
 
 
@@ -93,6 +108,10 @@ def test_a_step_keeps_out_who_does_not_climb_it():
     assert not ROVER.no_entry(Area.model_validate(area))
     told = ROVER.no_entry(Area.model_validate({**area, "step_m": 0.12}))
     assert told == "the way into the loft has a step of 0.12 m, and rover climbs 0.00 m"
+    data = ROVER.resume.model_dump()
+    data["body"]["mobility"]["kind"] = "rotors"
+    flies = Abilities(ROVER.robot, Resume.model_validate(data))
+    assert not flies.no_entry(Area.model_validate({**area, "step_m": 0.12}))
 
 
 def test_without_a_resume_only_the_hand_is_known(tmp_path):
@@ -109,6 +128,11 @@ def test_a_resume_that_cannot_be_read_says_how_to_write_it(tmp_path, text):
     (tmp_path / "resume.json").write_text(text)
     with pytest.raises(SiteFileError, match=r"resume\.json is not the resume of a robot.*quartet resume"):
         load_robots(["rover"], {}, tmp_path / "robot.yaml", SITE)
+
+
+def test_a_resume_that_is_not_there_says_how_to_write_it(tmp_path):
+    with pytest.raises(SiteFileError, match=r"resume\.json is not the resume of a robot.*No such file.*quartet resume"):
+        load_resume(tmp_path / "resume.json")
 
 
 def changed(tmp_path, change) -> None:
@@ -141,3 +165,16 @@ def test_the_resume_of_another_robot_is_refused(tmp_path, name, resume_of, wrong
         return
     with pytest.raises(SiteFileError, match=r"is the resume of 'rover', not of 'lifter' .*quartet resume"):
         load_robots([name], {}, tmp_path / "robot.yaml", SITE)
+    own = {name: RobotFiles(robot_file=tmp_path / "robot.yaml", site_file=SITE)}
+    with pytest.raises(SiteFileError, match=r"name a resume_file in QUARTET_ROBOTS"):
+        load_robots([name], own, None, None)
+
+
+def test_the_resume_of_another_robot_is_used_with_a_warning_where_it_is_named(tmp_path, caplog):
+    (tmp_path / "robot.yaml").write_bytes((DEPLOY / "robots" / "lifter" / "robot.yaml").read_bytes())
+    rover = DEPLOY / "robots" / "rover" / "resume.json"
+    files = {"lifter": RobotFiles(robot_file=tmp_path / "robot.yaml", site_file=SITE, resume_file=rover)}
+    assert load_robots(["lifter"], files, None, None)["lifter"].resume == ROVER.resume
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "is the resume of 'rover', not of 'lifter'" in record.message

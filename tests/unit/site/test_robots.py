@@ -24,6 +24,14 @@ def test_robots_of_one_place_share_what_is_known_of_it():
     assert known["a"].site is known["b"].site
 
 
+def test_the_policy_that_is_named_comes_before_the_one_beside_the_site_file(tmp_path):
+    (tmp_path / "policy.yaml").write_text("programs: ask\napproval_wait_s: 7\n")
+    own = RobotFiles(**STUDIO, policy_file=tmp_path / "policy.yaml")
+    known = load_robots(["summit", "second"], {"summit": own}, **STUDIO)
+    assert (known["summit"].programs, known["summit"].approval_wait_s) == ("ask", 7)
+    assert known["second"].programs != "ask"
+
+
 def test_a_robot_without_files_is_named():
     with pytest.raises(SiteFileError, match="no files are known for robot 'bob'; QUARTET_ROBOTS has ada"):
         load_robots(["bob"], {"ada": RobotFiles(**STUDIO)}, None, None)
