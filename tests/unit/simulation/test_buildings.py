@@ -10,7 +10,7 @@ import pytest
 from quartet_simulation.bodies.load import find_body
 from quartet_simulation.buildings import Stand, climbs, load_building, routes_of
 from quartet_simulation.buildings.extent import extent_of
-from quartet_simulation.errors import BuildingFileError
+from quartet_simulation.errors import BuildingFileError, SimulationError
 
 ROOT = Path(__file__).resolve().parents[3]
 ROBOTS, BUILDINGS = ROOT / "deploy" / "robots", ROOT / "deploy" / "buildings"
@@ -208,6 +208,14 @@ def test_what_is_outside_of_the_outer_walls_is_no_floor(townhouse, own):
     assert floor.part_at(2.0, 8.5) == 0
     assert floor.part_at(-5.0, -5.0) == 0
     assert floor.part_at(2.0, 6.0) > 0
+
+
+def test_straight_moves_do_not_go_through_walls(townhouse, own):
+    floor = routes_of(townhouse, own["slim"]).floor("ground floor")
+    assert floor.straight((2.0, 4.7), (2.4, 4.4))
+    assert not floor.straight((2.0, 4.7), (2.0, 5.3))
+    with pytest.raises(SimulationError, match="no path leads from"):
+        floor.path((5.0, 6.0), (8.5, 8.2))
 
 
 def test_nearest_pose_stands_free_and_faces_the_position(townhouse, rover):
