@@ -79,7 +79,7 @@ def placed(camera: Camera, stand: Stand) -> np.ndarray:
 
 
 def projected(camera: Camera, pose: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return pixels (N, 2), right and down from the picture's corner, and depths (N,) [m] of points (N, 3) of the map."""
+    """Return pixels (N, 2), right and down from the picture's corner, and depths (N,) of points (N, 3) [m]."""
     local = (points - pose[:3, 3]) @ pose[:3, :3]
     depths = local[:, 2]
     return local[:, :2] / np.maximum(depths, NEAREST_M)[:, None] * camera.focal + PIXELS / 2, depths
