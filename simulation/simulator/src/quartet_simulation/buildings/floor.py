@@ -10,7 +10,7 @@ import numpy as np
 from scipy import ndimage
 
 from quartet_simulation.bodies.body import Body
-from quartet_simulation.buildings.building import Stand, Storey
+from quartet_simulation.buildings.building import Position, Stand, Storey
 from quartet_simulation.buildings.cameras import in_view
 from quartet_simulation.buildings.extent import extent_of
 from quartet_simulation.buildings.surroundings import Surroundings
@@ -76,7 +76,7 @@ class Floor:
             yaw = math.remainder(bearing + aside, 2 * math.pi)
             yield Stand(self._storey.name, float(x), float(y), yaw, self.height)
 
-    def standing(self, parts: Collection[int], at: tuple[float, float, float]) -> Stand | None:
+    def standing(self, parts: Collection[int], at: Position) -> Stand | None:
         """Return the nearest pose to a position in which the body stands free and faces it; None if there is none.
 
         A body without an arm faces a position with a camera, so it keeps the distance that the camera needs.
@@ -90,7 +90,7 @@ class Floor:
                         return stand
         return None
 
-    def _viewing(self, points: np.ndarray, at: tuple[float, float, float]) -> np.ndarray:
+    def _viewing(self, points: np.ndarray, at: Position) -> np.ndarray:
         """Return those of points (N, 2) from which a camera sees a position that the body faces."""
         cells = np.round(np.hypot(points[:, 0] - at[0], points[:, 1] - at[1]) / RESOLUTION).astype(int)
         away = [
