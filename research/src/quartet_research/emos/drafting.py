@@ -22,9 +22,12 @@ GRID_M, EDGE_M = 0.1, 0.08
 APART_M = 0.6
 """Least distance between two spots of an instance [m]."""
 MOST_STARTS = 50
+BODY_M = 0.7
+"""Hardly any robot stands so much farther from a spot than its map comes near to it [m]."""
 COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "pink", "white", "black", "brown")
 OBJECTS, PLACES = ("box", "carton", "tin", "jar"), ("tray", "mat", "coaster", "napkin")
-Margin = Callable[["Member"], float]
+Margin = Callable[["Member", float], float]
+"""How far a robot is inside its limit, at a horizontal distance [m]."""
 
 
 class RedrawError(Exception):
@@ -44,19 +47,23 @@ class Member:
         """Return the horizontal distance of a spot from the nearest pose of the base [m]; inf without a route."""
         return self.routes.nearest(spot.storey, spot.position, self.start).distance
 
-    def reach(self, spot: Thing) -> float:
-        """Return how far a spot is inside the reach of the arm [m]."""
-        return reach_margin(self.resume.reach, self.distance(spot), spot.position[2])
+    def bound(self, spot: Thing) -> float:
+        """Return a distance that is no longer than that of the nearest pose [m]."""
+        return self.routes.bound(spot.storey, spot.position, self.start)
 
-    def near(self, spot: Thing, within: float) -> float:
-        """Return how far a spot is inside a straight distance from the nearest base frame [m].
+    def reach(self, spot: Thing, distance: float) -> float:
+        """Return how far a spot is inside the reach of the arm, at a horizontal distance [m]."""
+        return reach_margin(self.resume.reach, distance, spot.position[2])
+
+    def near(self, spot: Thing, within: float, distance: float) -> float:
+        """Return how far a spot is inside a straight distance from the base frame, at a horizontal distance [m].
 
         From another storey, at least the difference in height is missing.
         """
         floors, flying = self.routes.building.storeys, self.resume.body.mobility.flying_height_m
         bases = {name: floors[name].elevation + flying for name in self.routes.storeys(self.start)}
         target = floors[spot.storey].elevation + spot.position[2]
-        across = {name: self.distance(spot) if name == spot.storey else 0.0 for name in bases}
+        across = {name: distance if name == spot.storey else 0.0 for name in bases}
         return within - min(math.hypot(across[name], target - base) for name, base in bases.items())
 
     def steps(self, at: Stand, spots: Iterable[Thing]) -> tuple[int, Stand]:
@@ -77,9 +84,14 @@ class Member:
         return by_resume and near.stand is not None and in_picture(self.routes.body, near.stand, spot.position)
 
 
-def only(right: Member, members: Iterable[Member], margin: Margin) -> bool:
-    """Return whether one robot is inside its limit, and all others are outside of theirs, each by LEAST_M."""
-    return all(margin(one) <= -LEAST_M for one in members if one is not right) and margin(right) >= LEAST_M
+def only(right: Member, members: Iterable[Member], spot: Thing, margin: Margin) -> bool:
+    """Return whether one robot is inside its limit at a spot, and all others are outside of theirs, each by LEAST_M."""
+    others = [one for one in members if one is not right]
+    # A robot whose map comes so near is inside its limit, wherever exactly it stands.
+    if any(margin(one, one.bound(spot) + BODY_M) > -LEAST_M for one in others):
+        return False
+    outside = all(margin(one, one.distance(spot)) <= -LEAST_M for one in others)
+    return outside and margin(right, right.distance(spot)) >= LEAST_M
 
 
 @dataclass(frozen=True)

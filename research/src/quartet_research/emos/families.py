@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from quartet_research.emos.drafting import Drafting, Member, Part, only
+from quartet_research.emos.drafting import Drafting, Margin, Member, Part, only
 from quartet_research.emos.goals import AnyAt, At, IsDetected
 from quartet_research.emos.margins import LEAST_M
 from quartet_simulation.buildings import Thing
@@ -43,11 +43,11 @@ def _mobility(draft: Drafting, _: bool) -> list[Part]:
     far = FLOORS_M + FARTHER_M
 
     def upstairs(spot: Thing) -> bool:
-        return draft.away(spot, far) and only(climber, draft.members, lambda one: one.near(spot, FLOORS_M))
+        return draft.away(spot, far) and only(climber, draft.members, spot, _within(spot, FLOORS_M))
 
     def here(spot: Thing) -> bool:
         apart = draft.apart(spot, draft.used[0]) >= FLOORS_M + far
-        return apart and draft.away(spot, far) and driver.near(spot, FLOORS_M) >= LEAST_M
+        return apart and draft.away(spot, far) and driver.near(spot, FLOORS_M, driver.distance(spot)) >= LEAST_M
 
     spots = draft.spot("the thing on another floor", upstairs, elsewhere=True), draft.spot("the thing here", here)
     return [_visit(draft, spot, FLOORS_M, right, seen=False) for right, spot in enumerate(spots)]
@@ -95,7 +95,11 @@ def _for_any_robot(draft: Drafting, _: bool) -> list[Part]:
 
 
 def _reaches(draft: Drafting, right: Member, spot: Thing) -> bool:
-    return only(right, draft.members, lambda one: one.reach(spot))
+    return only(right, draft.members, spot, lambda one, distance: one.reach(spot, distance))
+
+
+def _within(spot: Thing, within: float) -> Margin:
+    return lambda one, distance: one.near(spot, within, distance)
 
 
 def _view(draft: Drafting, role: str, right: Member, within: float) -> Thing:
@@ -105,7 +109,7 @@ def _view(draft: Drafting, role: str, right: Member, within: float) -> Thing:
         return (
             draft.away(spot, within + FARTHER_M)
             and all(draft.apart(spot, other) >= 2 * within + FARTHER_M for other in draft.used)
-            and only(right, draft.members, lambda one: one.near(spot, within))
+            and only(right, draft.members, spot, _within(spot, within))
             and right.sees(spot)
         )
 
@@ -117,7 +121,7 @@ def _ordinary(draft: Drafting) -> Thing:
     (low, high), arms = ORDINARY_M, [one for one in draft.members if one.resume.reach is not None]
 
     def fits(spot: Thing) -> bool:
-        return low <= spot.position[2] <= high and all(one.reach(spot) >= LEAST_M for one in arms)
+        return low <= spot.position[2] <= high and all(one.reach(spot, one.distance(spot)) >= LEAST_M for one in arms)
 
     return draft.spot("an ordinary end", fits)
 
