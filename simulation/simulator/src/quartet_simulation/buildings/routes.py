@@ -114,6 +114,12 @@ class Routes:
             self._near[key] = Near(stand, distance)
         return self._near[key]
 
+    def bound(self, storey: str, position: Position, from_: Stand) -> float:
+        """Return how far the nearest free cell is that the body gets to [m]; `nearest` is no nearer, and costs more."""
+        own = [part for name, part in self._reached(from_) if name == storey]
+        points = self.floor(storey).points(own, *position[:2])
+        return math.dist(points[0], position[:2]) if len(points) else math.inf
+
     def storeys(self, from_: Stand) -> list[str]:
         """Return the storeys that the body gets to from a pose."""
         names = {name for name, _ in self._reached(from_)}
