@@ -1,0 +1,169 @@
+"""One trial: a team, or a baseline without a model, plays an instance."""
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from quartet_research.emos.assignments import all_to
+from quartet_research.emos.goals import At, Goal, NotHolding
+from quartet_research.emos.instance import Instance
+from quartet_research.emos.oracle import play, work_of
+from quartet_research.emos.programs import run_check
+from quartet_research.emos.stage import EpisodeStage
+from quartet_teams import Discussion, Model, NoPlanError, SilentError, Turn
+from quartet_teams.emos import Ending, Outcome, Problem, Result, method_of, work
+
+ACTING = "\n# Functions\n"
+"""Heading of the prompts with which robots act."""
+AT_OBJECT, AT_RECEPTACLE = "Robot_At_Object", "Robot_At_Receptacle"
+PLACED, DETECTED = "Object_At_Receptacle", "Robot_Detect_Object"
+SUBGOALS = (AT_OBJECT, AT_RECEPTACLE, PLACED, DETECTED)
+"""Kinds of sub-goals, as the paper names them."""
+KIND_OF = {"any_at": AT_OBJECT, "at": PLACED, "is_detected": DETECTED}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Outcome of an episode."""
+
+    succeeded: bool
+    """By ground truth: all goals were true at the same step."""
+    claimed: bool = False
+    """Whether the group ended by itself, after calls that all ended well."""
+    reason: str = ""
+    """Why it failed; empty if it succeeded."""
+    calls: int = 0
+    """Of the model."""
+    tokens: int = 0
+    """Of discussion and execution."""
+    discussion_tokens: int = 0
+    steps: int = 0
+    """Of the simulation, 0.1 s each."""
+    subgoals: tuple[str, ...] = ()
+    """Kinds of the sub-goals."""
+    reached: tuple[str, ...] = ()
+    """Kinds of the sub-goals that were true at some step."""
+    discussions: int = 0
+    """Discussions, with those after failures."""
+    rounds: int = 0
+    """Assignments in all discussions."""
+    refusals: int = 0
+    """Answers of the leader that were no valid assignment, and answers that were no call."""
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    """Processor time of this process."""
+
+    @property
+    def false_success(self) -> bool:
+        """Whether the group claims a success that is none."""
+        return self.claimed and not self.succeeded
+
+
+class RecordedStage(EpisodeStage):
+    """Stage that keeps all outcomes."""
+
+    def __init__(self, instance: Instance) -> None:
+        super().__init__(instance)
+        self.outcomes: list[Outcome] = []
+
+    def step(self) -> list[Outcome]:
+        """Let time pass until calls end; return their outcomes."""
+        ended = super().step()
+        self.outcomes += ended
+        return ended
+
+
+async def play_team(instance: Instance, problem: Problem, framework: str, model: Model) -> Trial:
+    """Let a team play an instance. A leader without a valid assignment or answer is a failure.
+
+    Args:
+        instance: what is played.
+        problem: the instance as the team reads it.
+        framework: name of a method.
+        model: answers for every participant.
+    """
+    began, cpu_began = time.monotonic(), cpu_s()
+    stage, discussion = RecordedStage(instance), Discussion(model)
+    result, error = Result(), ""
+    try:
+        result = await work(problem, method_of(framework), stage, discussion, run_check)
+    except (NoPlanError, SilentError) as raised:
+        error = f"{'no assignment' if isinstance(raised, NoPlanError) else 'the leader is silent'}: {raised}"
+    subgoals, reached = subgoals_of(instance.goals, stage.reached, stage.outcomes)
+    return Trial(
+        succeeded=stage.succeeded,
+        claimed=result.claims_done,
+        reason="" if stage.succeeded else error or _reason(result, stage),
+        calls=len(discussion.turns),
+        tokens=_tokens(discussion.turns),
+        discussion_tokens=_tokens([turn for turn in discussion.turns if ACTING not in turn.prompt]),
+        steps=stage.steps,
+        subgoals=subgoals,
+        reached=reached,
+        discussions=len(result.agreements),
+        rounds=sum(one.rounds for one in result.agreements),
+        refusals=len(discussion.refusals) + sum(one.malformed for one in result.acted),
+        wall_s=time.monotonic() - began,
+        cpu_s=round(cpu_s() - cpu_began, 3),
+    )
+
+
+def play_assignment(instance: Instance, work: Mapping[str, Sequence[int]]) -> Trial:
+    """Play a baseline, in which each robot tries its subtasks and no model is asked."""
+    began, cpu_began = time.monotonic(), cpu_s()
+    played = play(instance, work)
+    subgoals, reached = subgoals_of(instance.goals, played.reached, played.outcomes)
+    failed = [one for one in played.outcomes if one.reason]
+    return Trial(
+        succeeded=played.succeeded,
+        reason="" if played.succeeded else f"{failed[0].call.function} failed" if failed else "goals missed",
+        steps=played.steps,
+        subgoals=subgoals,
+        reached=reached,
+        wall_s=time.monotonic() - began,
+        cpu_s=round(cpu_s() - cpu_began, 3),
+    )
+
+
+def subgoals_of(
+    goals: Sequence[Goal], reached: Sequence[bool], outcomes: Sequence[Outcome]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the kinds of all sub-goals, and of those that were true at some step.
+
+    A goal to put an object at a place has two more sub-goals: that a robot has gone to the object, and to the place.
+    """
+    went = {
+        one.call.arguments["target_obj"] for one in outcomes if one.call.function == "nav_to_obj" and not one.reason
+    }
+    found: list[tuple[str, bool]] = []
+    for goal, true in zip(goals, reached, strict=True):
+        if isinstance(goal, At):
+            found += [(AT_OBJECT, goal.thing in went), (AT_RECEPTACLE, goal.place in went)]
+        if not isinstance(goal, NotHolding):
+            found.append((KIND_OF[goal.kind], true))
+    return tuple(kind for kind, _ in found), tuple(kind for kind, true in found if true)
+
+
+def cpu_s() -> float:
+    """Return the processor time of this process and of those that it has ended [s]."""
+    return sum(os.times()[:4])
+
+
+def _tokens(turns: Sequence[Turn]) -> int:
+    return sum(turn.answer.tokens_in + turn.answer.tokens_out for turn in turns)
+
+
+def _reason(result: Result, stage: RecordedStage) -> str:
+    """Return why a team that has ended its work has failed."""
+    silent = dict.fromkeys(name for one in result.agreements for name in one.silent)
+    if silent:
+        return f"dropped out: {', '.join(silent)}"
+    last = result.acted[-1]
+    if last.ending is Ending.OVER:
+        return "step limit"
+    if last.failures:
+        return f"{last.failures[0].call.function} failed: {last.failures[0].reason}"
+    return "goals missed"
