@@ -3,6 +3,7 @@
 SimulationError
 ├── UnknownNameError       a world, camera, object, joint or planner that is not there; the text lists the valid ones
 ├── WorldFileError         a world file that cannot be used, with all of its faults
+├── BuildingFileError      a building file that cannot be used, with all of its faults
 ├── ModelFileError         a model file of an arm or of furniture that cannot be read, or names what it may not
 ├── InvalidCommandError    a command whose values make no sense (wrong length, not finite, times that go back)
 ├── SceneObjectError       an object of the planning scene that cannot be added, attached or taken away
@@ -42,6 +43,10 @@ class UnknownNameError(SimulationError):
 
 class WorldFileError(SimulationError):
     """A world file that cannot be used; the message has every fault with file, line and field."""
+
+
+class BuildingFileError(SimulationError):
+    """A building file that cannot be used; the message has every fault with file, line and field."""
 
 
 class ModelFileError(SimulationError):

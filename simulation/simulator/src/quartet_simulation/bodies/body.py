@@ -27,7 +27,7 @@ class BodyArm:
     """Of the points about which claims are made [degrees]."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Body:
     """A robot. The base frame is on the floor below it: x ahead, y left, z up [m, rad]."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.spatial import KDTree
@@ -39,8 +39,18 @@ class Solver:
         self._tips = self._chain.poses(samples.joints)[0][:, :3, 2:]
         """Directions of the hand and grasp points in the known poses (K, 3, 2)."""
 
-    def solve(self, points: np.ndarray, *, from_above: bool, rounds: int = ROUNDS) -> np.ndarray:
-        """Return joints (N, J) for points (N, 3), with a hand straight down or at any angle; NaN: none were found."""
+    def solve(
+        self,
+        points: np.ndarray,
+        *,
+        from_above: bool,
+        rounds: int = ROUNDS,
+        also_free: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+    ) -> np.ndarray:
+        """Return joints (N, J) for points (N, 3), with a hand straight down or at any angle; NaN: none were found.
+
+        `also_free` returns for rows of points (M,) and joints (M, J) which of these are free of other obstacles (M,).
+        """
         solved = np.full((len(points), len(self._chain.lower)), np.nan)
         for number in range(rounds):
             without = np.isnan(solved[:, 0])
@@ -52,6 +62,8 @@ class Solver:
             starts = self._starts(points[left], from_above, number)
             for rows, found in self._descended(points[left], starts, from_above):
                 free = self._contacts.free(found)
+                if also_free is not None and free.any():
+                    free[free] = also_free(left[rows[free]], found[free])
                 solved[left[rows[free]]] = found[free]
             new = solved[left][~np.isnan(solved[left, 0])]
             self._joints = np.vstack([self._joints, new])

@@ -28,10 +28,17 @@ MARGIN = 0.04
 class Costmap:
     """Occupancy on a grid; cell (row, column) is at origin + (column, row) * RESOLUTION.
 
-    `half_width` is that of the body that is to pass [m].
+    `half_width` is that of the body that is to pass, between `heights` above the floor [m].
     """
 
-    def __init__(self, world: World, model: mujoco.MjModel, data: mujoco.MjData, half_width: float) -> None:
+    def __init__(
+        self,
+        world: World,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        half_width: float,
+        heights: tuple[float, float] = HEIGHTS,
+    ) -> None:
         # Half a cell is rounding.
         self.lethal = half_width + MARGIN - RESOLUTION / 2
         """A cell nearer to an obstacle than this cannot hold the robot's centre [m]."""
@@ -41,13 +48,13 @@ class Costmap:
             int(np.ceil((y1 - y0 + 2 * BORDER) / RESOLUTION)) + 1,
             int(np.ceil((x1 - x0 + 2 * BORDER) / RESOLUTION)) + 1,
         )
-        self.static = self._rasterise(model, data)
+        self.static = self._rasterise(model, data, heights)
         self._marks: dict[str, tuple[float, float, float]] = {}
         self._clearance: np.ndarray | None = None
         self.version = 0
 
-    def _rasterise(self, model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
-        occupied = covered(model, data, self.origin, self.shape, RESOLUTION, HEIGHTS)
+    def _rasterise(self, model: mujoco.MjModel, data: mujoco.MjData, heights: tuple[float, float]) -> np.ndarray:
+        occupied = covered(model, data, self.origin, self.shape, RESOLUTION, heights)
         occupied[0], occupied[-1], occupied[:, 0], occupied[:, -1] = True, True, True, True
         return occupied
 

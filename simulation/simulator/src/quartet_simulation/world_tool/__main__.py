@@ -8,7 +8,6 @@ Exit status 0 when done, 1 when a world or a body has faults, 2 for bad usage.
 from __future__ import annotations
 
 import argparse
-import re
 import shutil
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quartet_simulation.errors import SimulationError, UnknownNameError, WorldFileError
+from quartet_simulation.world_tool import GENERATED
 from quartet_simulation.worlds import FILES, WORLD_FILE, WORLDS, World, find_world
 from quartet_simulation.worlds.load import load_world
 from quartet_simulation.worlds.site_file import site_text
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from quartet_simulation.mobile.build import RobotBuild
 
 FAULTS = 1
-GENERATED = re.compile(r"generated:(\d{1,9})")
 SITE_FILE, ROBOT_FILE = "site.yaml", "robot.yaml"
 
 

@@ -1,0 +1,94 @@
+"""Where a body can be on a storey, and how it gets from point to point there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from functools import cached_property, lru_cache
+
+import numpy as np
+from scipy import ndimage
+
+from quartet_simulation.bodies.body import Body
+from quartet_simulation.buildings.building import Stand, Storey
+from quartet_simulation.buildings.extent import extent_of
+from quartet_simulation.buildings.surroundings import Surroundings
+from quartet_simulation.navigation.costmap import RESOLUTION, Costmap
+from quartet_simulation.navigation.planner import PathPlanner
+
+OFF_FLOOR_M = 0.5
+"""A point belongs to the nearest free part of the floor up to this far away [m], as for the planner."""
+ASIDE = (0.0, math.radians(20), math.radians(-20))
+"""A robot that faces a point may be turned away from it by so much."""
+
+
+class Floor:
+    """Free cells of a storey for one body, in connected parts.
+
+    A body passes by its half width, since it drives ahead. It stands only where none of its shapes meets furniture.
+    """
+
+    def __init__(self, storey: Storey, body: Body) -> None:
+        self._storey, self._body = storey, body
+        extent, mobility = extent_of(body), body.file.mobility
+        self.costmap = Costmap(storey.world, storey.model, storey.data, extent.half_width, extent.heights)
+        self.height = mobility.flying_height_m if mobility.kind == "rotors" else 0.0
+        """Of the base frame above the floor [m]."""
+        free = self.costmap.clearance() >= self.costmap.lethal
+        self._parts: np.ndarray = ndimage.label(free, structure=np.ones((3, 3)))[0]
+        self._planner = PathPlanner(self.costmap)
+        self._paths: dict[tuple[float, ...], np.ndarray | None] = {}
+        bearing = 0.0 if body.arm is None else body.arm.bearing
+        self._bearing = math.radians(bearing)
+
+    @cached_property
+    def surroundings(self) -> Surroundings:
+        """Collision checks of the body on this storey."""
+        return Surroundings(self._storey.world, self._body)
+
+    def part_at(self, x: float, y: float) -> int:
+        """Return the part of the floor at a point, or the nearest one within OFF_FLOOR_M; 0 if there is none."""
+        row, column = self.costmap.cell(x, y)
+        span = math.ceil(OFF_FLOOR_M / RESOLUTION)
+        r0, c0 = max(row - span, 0), max(column - span, 0)
+        cells = np.argwhere(self._parts[r0 : row + span + 1, c0 : column + span + 1])
+        if row < -span or column < -span or not len(cells):
+            return 0
+        cells += (r0, c0)
+        distances = np.hypot(cells[:, 0] - row, cells[:, 1] - column)
+        nearest = int(distances.argmin())
+        return int(self._parts[tuple(cells[nearest])]) if distances[nearest] <= span else 0
+
+    def points(self, parts: Collection[int], x: float, y: float) -> np.ndarray:
+        """Return the free points (N, 2) of parts of the floor [m], nearest to (x, y) first."""
+        cells = np.argwhere(np.isin(self._parts, list(parts)))
+        points = np.array(self.costmap.origin) + cells[:, ::-1] * RESOLUTION
+        return points[np.argsort(np.hypot(points[:, 0] - x, points[:, 1] - y), kind="stable")]
+
+    def facing(self, x: float, y: float, at: tuple[float, float]) -> Iterator[Stand]:
+        """Yield poses at (x, y) that point the arm towards `at`, or what is ahead of a body without one."""
+        bearing = math.atan2(at[1] - y, at[0] - x) - self._bearing
+        for aside in ASIDE:
+            yaw = math.remainder(bearing + aside, 2 * math.pi)
+            yield Stand(self._storey.name, float(x), float(y), yaw, self.height)
+
+    def standing(self, parts: Collection[int], at: tuple[float, float, float]) -> Stand | None:
+        """Return the nearest pose to a position in which the body stands free and faces it; None if there is none."""
+        for x, y in self.points(parts, *at[:2]):
+            for stand in self.facing(x, y, at[:2]):
+                if self.surroundings.free(stand):
+                    return stand
+        return None
+
+    def path(self, start: tuple[float, float], goal: tuple[float, float]) -> np.ndarray | None:
+        """Return points (N, 2) from start to goal [m], or None if there is no way."""
+        key = (*start, *goal)
+        if key not in self._paths:
+            self._paths[key] = self._planner.plan(start, goal, start_reach=OFF_FLOOR_M, goal_reach=OFF_FLOOR_M)
+        return self._paths[key]
+
+
+@lru_cache(maxsize=128)
+def floor_of(storey: Storey, body: Body) -> Floor:
+    """Return the floor of a storey for a body; computed once a process."""
+    return Floor(storey, body)
