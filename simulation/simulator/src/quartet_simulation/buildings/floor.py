@@ -11,6 +11,7 @@ from scipy import ndimage
 
 from quartet_simulation.bodies.body import Body
 from quartet_simulation.buildings.building import Stand, Storey
+from quartet_simulation.buildings.cameras import in_view
 from quartet_simulation.buildings.extent import extent_of
 from quartet_simulation.buildings.surroundings import Surroundings
 from quartet_simulation.navigation.costmap import RESOLUTION, Costmap
@@ -73,11 +74,16 @@ class Floor:
             yield Stand(self._storey.name, float(x), float(y), yaw, self.height)
 
     def standing(self, parts: Collection[int], at: tuple[float, float, float]) -> Stand | None:
-        """Return the nearest pose to a position in which the body stands free and faces it; None if there is none."""
-        for x, y in self.points(parts, *at[:2]):
-            for stand in self.facing(x, y, at[:2]):
-                if self.surroundings.free(stand):
-                    return stand
+        """Return the nearest pose to a position in which the body stands free and faces it; None if there is none.
+
+        A body without an arm faces a position with a camera, so it keeps the distance that the camera needs.
+        """
+        looks = self._body.arm is None and bool(self._body.cameras)
+        for needs_view in (True, False) if looks else (False,):
+            for x, y in self.points(parts, *at[:2]):
+                for stand in self.facing(x, y, at[:2]):
+                    if (not needs_view or in_view(self._body, stand, at)) and self.surroundings.free(stand):
+                        return stand
         return None
 
     def path(self, start: tuple[float, float], goal: tuple[float, float]) -> np.ndarray | None:
