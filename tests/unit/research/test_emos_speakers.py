@@ -1,7 +1,9 @@
 """Reference speakers of EMOS: what they decide from the team's own prompts, and their faults."""
 
 import json
+from contextlib import redirect_stdout
 from dataclasses import replace
+from io import StringIO
 
 import pytest
 
@@ -19,7 +21,7 @@ def body(*, step=0.0, slope=0.0, height=0.0, reach=(), camera=(1.2, 90.0, 0.0)):
     return {
         "robot_type": "X",
         "mobility": {
-            "summary": "It moves.", "step": step, "slope": slope, "flies": height > 0, "flying_height": height, "speed": 1.0,
+            "summary": "It moves.", "step": step, "slope": slope, "flies": height > 0, "flying_height": height,
         },
         "perception": {
             "summary": "It sees.",
@@ -48,7 +50,7 @@ def objects(**found):
 
 def problem(task, bodies, things, stairs=()):
     scene = {
-        "regions_description": {"stairs": [dict(zip(("floors", "step", "slope"), one, strict=True)) for one in stairs]},
+        "regions_description": {"floors": {"ground": ["hall"]}, "stairs": stairs},
         "objects_description": objects(**things),
         "agent_description": {name: {"region": "hall", "floor": 0} for name in bodies},
     }
@@ -67,11 +69,18 @@ def problem(task, bodies, things, stairs=()):
     )
 
 
+STAIRS = [
+    {
+        "connects": [{"region": "hall", "floor": 0}, {"region": "loft", "floor": 1}],
+        "height_of_steps": 0.15,
+        "slope_in_degrees": 27.0,
+    }
+]
 FLOORS = problem(
-    "All of these:\n1. any_at(bed, 2): any robot is within 2 m of bed AND\n2. any_at(desk, 2): any robot is within 2 m of desk",
+    "All of these:\n1. any_at(bed, 2): any robot is within 2 m of bed\nAND 2. any_at(desk, 2): any robot is near desk",
     {"a": LEGS, "b": WHEELS},
     {"bed": (1, 0.5, {"a": 0.4, "b": 0.4}), "desk": (0, 0.7, {"a": 0.5, "b": 0.5})},
-    stairs=[([0, 1], 0.15, 27.0)],
+    stairs=STAIRS,
 )
 VIEWS = problem(
     "1. any_at(lamp, 1) AND 2. is_detected(lamp) AND 3. any_at(shoe, 1) AND 4. is_detected(shoe)",
@@ -94,7 +103,7 @@ MANY_FLOORS = problem(
         "jar": (0, 0.8, {"a": 0.4, "b": 0.4, "c": 0.2}), "ledge": (0, 1.7, {"a": 0.5, "b": 0.5, "c": 0.2}),
         "bell": (0, 0.5, {"a": "inf", "b": "inf", "c": 0.8}),
     },
-    stairs=[([0, 1], 0.15, 27.0)],
+    stairs=STAIRS,
 )  # fmt: skip
 
 
@@ -120,14 +129,21 @@ class Room:
         return [call for name, call in self.begun if name == robot and call != "wait()"]
 
 
+async def run_here(program):
+    """Run a program of the speakers without the sandbox, which takes longer to start."""
+    with redirect_stdout(StringIO()) as printed:
+        exec(program, {})
+    return printed.getvalue().strip()
+
+
 async def settle(about, rates=None, seed=0, method="emos"):
     discussion = Discussion(Speakers(rates or Rates(), seed))
-    return await agree(about, method_of(method), discussion, run_check), discussion
+    return await agree(about, method_of(method), discussion, run_here), discussion
 
 
 async def done(about, rates=None, seed=0, method="emos", wrong=()):
     room, discussion = Room(wrong), Discussion(Speakers(rates or Rates(), seed))
-    return await work(about, method_of(method), room, discussion, run_check), room, discussion
+    return await work(about, method_of(method), room, discussion, run_here), room, discussion
 
 
 @pytest.mark.parametrize(
@@ -159,7 +175,7 @@ async def test_a_wrong_robot_refuses_and_the_leader_assigns_anew(seed):
     result, discussion = await settle(HEIGHTS, Rates(wrong_robot=1.0), seed)
     assert (result.agreed, result.rounds) == (False, 4)
     assert result.assignment == {"a": "at(cup, shelf)", "b": "at(can, table)"}
-    assert any("{no||can: my hand does not reach 0.6 m high at 1.4 m}" == turn.answer.text for turn in discussion.turns)
+    assert any(turn.answer.text == "{no||can: my hand does not reach 0.6 m high at 1.4 m}" for turn in discussion.turns)
     result, _ = await settle(HEIGHTS, Rates(wrong_robot=0.5), seed)
     assert result.assignment == {"a": "at(can, table)", "b": "at(cup, shelf)"}
 
@@ -183,7 +199,15 @@ HIGH = {"name": "lamp", "floor": 0, "distance": 0.3, "height": 1.6, "within": 1.
 
 
 async def test_slips_change_what_a_program_prints():
-    numbers = {"floor": 0, "step": 0, "slope": 0, "flies": False, "height": 0.0, "reach": [(0.0, 1.9, 0.9)], "cameras": []}
+    numbers = {
+        "floor": 0,
+        "step": 0,
+        "slope": 0,
+        "flies": False,
+        "height": 0.0,
+        "reach": [(0.0, 1.9, 0.9)],
+        "cameras": [],
+    }
     assert "1.63 m" in find_obstacle(numbers, [], HIGH)
     assert "1.63 m" in await run_check(write_program(numbers, [], [HIGH]))
     forgotten, mixed = SLIPS
@@ -210,7 +234,7 @@ async def test_malformed_replies_count_as_no_and_end_in_no_plan():
         await settle(HEIGHTS, Rates(malformed=1.0))
     refusals = [(await settle(HEIGHTS, Rates(malformed=0.4), seed))[1].refusals for seed in range(3)]
     assert any("no item such as" in one.reason for own in refusals for one in own)
-    _, room, discussion = await done(HEIGHTS, Rates(malformed=1.0), method="no-discussion")
+    _, room, _ = await done(HEIGHTS, Rates(malformed=1.0), method="no-discussion")
     assert all(call == "wait()" for _, call in room.begun)
 
 
@@ -238,13 +262,13 @@ async def test_without_discussion_each_robot_tries_every_goal():
 def test_goals_are_grouped_by_their_things():
     (lamp, shoe) = read_subtasks(VIEWS.task)
     assert (lamp.thing, lamp.within_m, lamp.seen, lamp.place) == ("lamp", 1.0, True, None)
-    assert str(shoe) == "any_at(shoe, 1) AND is_detected(shoe)"
+    assert shoe.goals == ("any_at(shoe, 1)", "is_detected(shoe)")
 
 
 @pytest.mark.parametrize(
     ("program", "words"),
     [
-        ("while True: pass", "computed for more than"),
+        pytest.param("while True: pass", "computed for more than", marks=pytest.mark.slow),
         ("print('x' * 10_000_000)", "printed more than"),
         ("print(open('/etc/passwd').read())", "Error"),
         ("print(1 / 0)", "ZeroDivisionError"),

@@ -2,7 +2,7 @@
 
 from quartet_sandbox import Limits, run_program
 
-LIMITS = Limits(own_s=3.0, output_bytes=2_000, calls=1)
+LIMITS = Limits(own_s=2.0, output_bytes=2_000, calls=1)
 """A check is arithmetic."""
 
 

@@ -4,17 +4,24 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
+from quartet_benchmarks.errors import OptionError
 from quartet_research.emos.assignments import all_to
+from quartet_research.emos.generate import Made, make
 from quartet_research.emos.goals import At, Goal, NotHolding
 from quartet_research.emos.instance import Instance
+from quartet_research.emos.options import ALL_TO_ONE, RANDOM, TRY_ALL
 from quartet_research.emos.oracle import play, work_of
+from quartet_research.emos.problem import problem_of
 from quartet_research.emos.programs import run_check
 from quartet_research.emos.stage import EpisodeStage
+from quartet_simulation.errors import SimulationError
 from quartet_teams import Discussion, Model, NoPlanError, SilentError, Turn
-from quartet_teams.emos import Ending, Outcome, Problem, Result, method_of, work
+from quartet_teams.emos import Ending, Outcome, Result, method_of, work
 
 ACTING = "\n# Functions\n"
 """Heading of the prompts with which robots act."""
@@ -52,6 +59,10 @@ class Trial:
     """Assignments in all discussions."""
     refusals: int = 0
     """Answers of the leader that were no valid assignment, and answers that were no call."""
+    chance: float = 0.0
+    """Share of all assignments that succeed."""
+    kept_as_published: bool = False
+    """Whether the published rule keeps the instance, too; of baselines."""
     wall_s: float = 0.0
     cpu_s: float = 0.0
     """Processor time of this process."""
@@ -76,27 +87,36 @@ class RecordedStage(EpisodeStage):
         return ended
 
 
-async def play_team(instance: Instance, problem: Problem, framework: str, model: Model) -> Trial:
+@lru_cache(maxsize=1024)
+def made_of(task: str, seed: int) -> Made:
+    """Return an instance with its proof. Raises OptionError if it cannot be made, such as without a body's model."""
+    try:
+        return make(task, seed)
+    except SimulationError as error:
+        raise OptionError(str(error)) from error
+
+
+async def play_team(framework: str, about: Mapping[str, Any], model: Model) -> Trial:
     """Let a team play an instance. A leader without a valid assignment or answer is a failure.
 
     Args:
-        instance: what is played.
-        problem: the instance as the team reads it.
         framework: name of a method.
+        about: family and seed of the instance.
         model: answers for every participant.
     """
+    made = made_of(about["task"], about["seed"])
     began, cpu_began = time.monotonic(), cpu_s()
-    stage, discussion = RecordedStage(instance), Discussion(model)
+    stage, discussion = RecordedStage(made.instance), Discussion(model)
     result, error = Result(), ""
     try:
-        result = await work(problem, method_of(framework), stage, discussion, run_check)
+        result = await work(problem_of(made.instance), method_of(framework), stage, discussion, run_check)
     except (NoPlanError, SilentError) as raised:
         error = f"{'no assignment' if isinstance(raised, NoPlanError) else 'the leader is silent'}: {raised}"
-    subgoals, reached = subgoals_of(instance.goals, stage.reached, stage.outcomes)
+    subgoals, reached = subgoals_of(made.instance.goals, stage.reached, stage.outcomes)
     return Trial(
         succeeded=stage.succeeded,
         claimed=result.claims_done,
-        reason="" if stage.succeeded else error or _reason(result, stage),
+        reason="" if stage.succeeded else error or _reason(result),
         calls=len(discussion.turns),
         tokens=_tokens(discussion.turns),
         discussion_tokens=_tokens([turn for turn in discussion.turns if ACTING not in turn.prompt]),
@@ -106,15 +126,34 @@ async def play_team(instance: Instance, problem: Problem, framework: str, model:
         discussions=len(result.agreements),
         rounds=sum(one.rounds for one in result.agreements),
         refusals=len(discussion.refusals) + sum(one.malformed for one in result.acted),
+        chance=made.proof.chance,
         wall_s=time.monotonic() - began,
         cpu_s=round(cpu_s() - cpu_began, 3),
     )
 
 
-def play_assignment(instance: Instance, work: Mapping[str, Sequence[int]]) -> Trial:
-    """Play a baseline, in which each robot tries its subtasks and no model is asked."""
+def play_baseline(name: str, about: Mapping[str, Any]) -> Trial:
+    """Play a baseline, which asks no model.
+
+    Args:
+        name: one of BASELINES.
+        about: family and seed of the instance; for all-to-one also `robot`, its body.
+    """
+    made = made_of(about["task"], about["seed"])
+    instance, count = made.instance, len(made.instance.subtasks)
+    robots = list(instance.robots)
+    if name == TRY_ALL:
+        shares = dict.fromkeys(robots, range(count))
+    else:
+        assignment = made.proof.winners[0]
+        if name == RANDOM:
+            draws = np.random.default_rng([about["seed"], count]).integers(len(robots), size=count)
+            assignment = tuple(robots[at] for at in draws)
+        elif name == ALL_TO_ONE:
+            assignment = all_to(next(one for one in robots if instance.robots[one] == about["robot"]), count)
+        shares = work_of(instance, assignment)
     began, cpu_began = time.monotonic(), cpu_s()
-    played = play(instance, work)
+    played = play(instance, shares)
     subgoals, reached = subgoals_of(instance.goals, played.reached, played.outcomes)
     failed = [one for one in played.outcomes if one.reason]
     return Trial(
@@ -123,6 +162,8 @@ def play_assignment(instance: Instance, work: Mapping[str, Sequence[int]]) -> Tr
         steps=played.steps,
         subgoals=subgoals,
         reached=reached,
+        chance=made.proof.chance,
+        kept_as_published=made.proof.published_rule,
         wall_s=time.monotonic() - began,
         cpu_s=round(cpu_s() - cpu_began, 3),
     )
@@ -156,7 +197,7 @@ def _tokens(turns: Sequence[Turn]) -> int:
     return sum(turn.answer.tokens_in + turn.answer.tokens_out for turn in turns)
 
 
-def _reason(result: Result, stage: RecordedStage) -> str:
+def _reason(result: Result) -> str:
     """Return why a team that has ended its work has failed."""
     silent = dict.fromkeys(name for one in result.agreements for name in one.silent)
     if silent:

@@ -5,16 +5,14 @@ the leader draws lots, and robots accept.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from quartet_research.emos.speakers.judging import POSSIBLE, SLIPS, Values, find_obstacle, write_program
 from quartet_research.emos.speakers.reading import (
     Said,
     Scene,
     Subtask,
-    Talk,
     read_body,
     read_outcomes,
     read_robots,
@@ -25,12 +23,11 @@ from quartet_research.emos.speakers.reading import (
 from quartet_research.harness.speakers import RuleSpeakers
 from quartet_teams.emos import LEADER, NOTHING
 
-HAPPENED, TALK = "What the robots have done until now", "Conversation"
 WAIT = {"function": "wait"}
-NO_ITEM = "I share the goals out as I said."
-NO_BRACES = "Yes, I think so."
-NO_CALL = "I go on with my list."
-"""Malformed replies."""
+NO_ITEM, NO_BRACES, NO_CALL = "I share the goals out.", "Yes, I think so.", "I go on with my list."
+"""Malformed replies of the leader, of a robot that checks, and of one that acts."""
+Talk = Sequence[tuple[str, str]]
+"""Speaker and text of each message, oldest first."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,8 @@ class Speakers(RuleSpeakers[Rates]):
     """
 
     def _answer(self, participant: str, parts: dict[str, str]) -> str:
-        talk, happened = read_talk(parts[TALK]), read_outcomes(parts.get(HAPPENED, ""))
+        talk = read_talk(parts["Conversation"])
+        happened = read_outcomes(parts.get("What the robots have done until now", ""))
         if participant == LEADER:
             return NO_ITEM if self._chance(self._rates.malformed) else self._assign(parts, talk, happened)
         if "Functions" in parts:
@@ -80,46 +78,27 @@ class Speakers(RuleSpeakers[Rates]):
             # Those whose numbers allow it; all, if no robot's do.
             able[one] = [name for name, body in bodies.items() if body and _can(name, body, scene, one)] or list(robots)
         for one, names in sorted(able.items(), key=lambda item: len(item[1])):
-            robot = self._choose(one, names, plan, talk, happened) if all(bodies.values()) else self._draw(robots)
+            robot = _choose(one, names, plan, talk, happened) if all(bodies.values()) else self._draw(robots)
             if len(robots) > 1 and self._chance(self._rates.wrong_robot):
                 robot = self._draw(name for name in robots if name != robot)
             if not self._chance(self._rates.forgotten):
                 plan[robot].append(one)
-        return "\n".join(f"{{{robot}||{'; '.join(map(str, own)) or NOTHING}}}" for robot, own in plan.items())
+        goals = {robot: " AND ".join(goal for one in own for goal in one.goals) for robot, own in plan.items()}
+        return "\n".join(f"{{{robot}||{text or NOTHING}}}" for robot, text in goals.items())
 
-    def _choose(
-        self,
-        subtask: Subtask,
-        able: Sequence[str],
-        plan: Mapping[str, Sequence[Subtask]],
-        talk: Talk,
-        happened: Sequence[Said],
-    ) -> str:
-        """Return the able robot that has not failed or refused the subtask, and has the fewest others."""
-        failed = {one.robot for one in happened if one.failed and _about(one, subtask)}
-
-        def cost(robot: str) -> tuple[bool, bool, bool, int]:
-            refused = any(subtask.thing in text for text in talk.by(robot))
-            # A robot cannot stay at two things.
-            stays = subtask.place is None and any(one.place is None for one in plan[robot])
-            return robot in failed, refused, stays, len(plan[robot])
-
-        return min(able, key=cost)
-
-    def _draw(self, names: Any) -> str:
-        found = list(names)
-        return found[int(self._rng.integers(len(found)))]
+    def _draw(self, names: Iterable[str]) -> str:
+        return str(self._rng.choice(list(names)))
 
     def _check(self, robot: str, parts: Mapping[str, str], talk: Talk) -> str:
         """Return a robot's program, or its verdict."""
         scene = read_scene(parts["Scene"])
-        items = list(scene.items(robot, read_subtasks(talk.by(LEADER)[-1])))
-        body = read_body(parts["Your body"], robot, scene)
-        refusal = ""
+        subtask = [text for speaker, text in talk if speaker == LEADER][-1]
+        items = list(scene.items(robot, read_subtasks(subtask)))
+        body, refusal = read_body(parts["Your body"], robot, scene), ""
         if body is not None and items:
-            speaker, said = talk.messages[-1]
+            speaker, said = talk[-1]
             if speaker == LEADER:
-                slip = SLIPS[int(self._rng.integers(len(SLIPS)))] if self._chance(self._rates.slip) else None
+                slip = SLIPS[int(self._rng.integers(len(SLIPS)))] if self._chance(self._rates.slip) else {}
                 return f"I compute it.\n```python\n{write_program(body, scene.stairs, items, slip)}\n```"
             refusal = _refusal(said, [item["name"] for item in items])
         if self._chance(self._rates.malformed):
@@ -130,19 +109,38 @@ class Speakers(RuleSpeakers[Rates]):
 
     def _act(self, robot: str, parts: Mapping[str, str], talk: Talk, happened: Sequence[Said]) -> str:
         """Return a robot's list of calls, or its next one."""
-        own = [one for one in happened if one.robot == robot and one.failed]
+        failed = [one for one in happened if one.robot == robot and one.failed]
         left = _left(read_subtasks(parts["Your subtask"]), happened)
-        # What it has failed at comes last.
-        left.sort(key=lambda one: (any(_about(said, one) for said in own), one.place is None))
+        # What it has failed at comes last, and things at which it stays after those that it moves.
+        left.sort(key=lambda one: (any(_about(said, one) for said in failed), one.place is None))
         calls = [call for one in left for call in _calls(one)]
         if parts["Your answer"].startswith("First write the list"):
-            return "\n".join(f"{call['function']}({', '.join(list(call.values())[1:])})" for call in calls) or "wait()"
+            return "\n".join(map(json.dumps, [*calls, WAIT]))
         if self._chance(self._rates.malformed):
             return NO_CALL
-        results = [one for text in talk.by("result") for one in read_outcomes(text) if one.function != "wait"]
-        if len(results) >= len(calls) or any(one.failed for one in results):
-            return json.dumps(WAIT)
-        return json.dumps(calls[len(results)])
+        results = [one for speaker, text in talk if speaker == "result" for one in read_outcomes(text)]
+        made = [one for one in results if one.function != WAIT["function"]]
+        over = len(made) >= len(calls) or any(one.failed for one in made)
+        return json.dumps(WAIT if over else calls[len(made)])
+
+
+def _choose(
+    subtask: Subtask,
+    able: Sequence[str],
+    plan: Mapping[str, Sequence[Subtask]],
+    talk: Talk,
+    happened: Sequence[Said],
+) -> str:
+    """Return the able robot that has not failed at a subtask or refused it, and has the fewest others."""
+    failed = {one.robot for one in happened if one.failed and _about(one, subtask)}
+    refused = {speaker for speaker, text in talk if speaker in able and subtask.thing in text}
+
+    def cost(robot: str) -> tuple[bool, bool, bool, int]:
+        # A robot cannot stay at two things.
+        stays = subtask.place is None and any(one.place is None for one in plan[robot])
+        return robot in failed, robot in refused, stays, len(plan[robot])
+
+    return min(able, key=cost)
 
 
 def _left(subtasks: Sequence[Subtask], happened: Sequence[Said]) -> list[Subtask]:

@@ -2,8 +2,8 @@
 
 A body is a mapping with `floor`, `step`, `slope`, `flies`, `height` (at which it flies, else 0), `reach` (lowest and
 greatest height, greatest distance) and `cameras` (height, field of view, tilt below the horizon). An item is a thing or
-place with `name`, `floor`, `distance` (horizontal, inf without a route), `height`, and what is asked: `within` (straight
-distance or None), `seen`, `handled`. Lengths in m, angles in degrees.
+place with `name`, `floor`, `distance` (horizontal, inf without a route), `height`, and what is asked: `within`
+(straight distance or None), `seen`, `handled`. Lengths in m, angles in degrees.
 """
 
 import inspect
