@@ -1,0 +1,1 @@
+"""The EMOS experiment: unlike robots share tasks out in buildings of several storeys."""
