@@ -7,7 +7,6 @@ from typing import Any
 
 from quartet_benchmarks.prices import SPEAKERS
 from quartet_benchmarks.result import BenchResult, Rate, percentile
-from quartet_research.emos.families import FAMILIES
 from quartet_research.emos.options import ALL_TO_ONE, BASELINES, ORACLE, RANDOM, TRY_ALL, Experiment
 from quartet_research.emos.published import (
     FIGURE_5,
@@ -111,7 +110,7 @@ def headline(records: Sequence[Record]) -> dict[str, float | Rate]:
     for (model, framework, task), own in grouped(teams, lambda one: (one.model, _framework(one), _task(one))).items():
         suffix = "" if (model, framework) == first else f" ({framework}, {model})"
         metrics[f"success_rate_{task}{suffix}"] = Group(own).rate
-    rated = [record for record in records if not FAMILIES[_task(record)].exempt]
+    rated = [record for record in records if _task(record) in TASK_OF]
     for name in (ORACLE, ALL_TO_ONE, RANDOM, TRY_ALL):
         if own := [record for record in rated if _framework(record) == name]:
             metrics[f"{name.replace('-', '_')}_rate"] = Group(own).rate

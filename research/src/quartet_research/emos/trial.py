@@ -16,8 +16,8 @@ from quartet_research.emos.goals import At, Goal, NotHolding
 from quartet_research.emos.instance import Instance
 from quartet_research.emos.options import ALL_TO_ONE, RANDOM, TRY_ALL
 from quartet_research.emos.oracle import play, work_of
-from quartet_research.emos.problem import problem_of
 from quartet_research.emos.programs import run_check
+from quartet_research.emos.scene import problem_of
 from quartet_research.emos.stage import EpisodeStage
 from quartet_simulation.errors import SimulationError
 from quartet_teams import Discussion, Model, NoPlanError, SilentError, Turn
