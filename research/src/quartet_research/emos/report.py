@@ -72,7 +72,7 @@ class Group:
 
     def mean(self, name: str) -> float:
         """Return the mean of a field."""
-        return round(fmean(getattr(trial, name) for trial in self.trials), 1)
+        return fmean(getattr(trial, name) for trial in self.trials)
 
     @property
     def efficiency(self) -> float | None:
@@ -172,7 +172,7 @@ def _rows(records: Sequence[Record], key: Any) -> list[dict[str, Any]]:
                 "sub-goals %": group.subgoal_percent,
                 "tokens": round(group.mean("tokens")),
                 "in discussions": round(group.mean("discussion_tokens")),
-                "calls": group.mean("calls"),
+                "calls": round(group.mean("calls"), 1),
                 "steps": round(group.mean("steps")),
                 "false": sum(trial.false_success for trial in group.trials),
                 "failed for": ", ".join(f"{count} {reason}" for reason, count in failed.most_common()),
@@ -238,7 +238,7 @@ def _sections(teams: Sequence[Record]) -> dict[str, list[dict[str, Any]]]:
                 f"success {PAPER}": f"{paper[size][0]:g} %" if framework == "emos" else None,
                 "tokens": round(Group(same).mean("tokens")),
                 f"tokens {PAPER}": paper[size][1] if framework == "emos" else None,
-                "chance": Group(same).mean("chance"),
+                "chance": round(Group(same).mean("chance"), 3),
             }
             for (name, model, framework, size), same in grouped(
                 own, lambda one, what=what: (*_who(one), _framework(one), one.case.instance[what])
