@@ -14,15 +14,19 @@ distance, `path(start, goal)` a route with its length. Floors, routes and sample
 the identity of building and body, so load each of them once.
 """
 
-from quartet_simulation.buildings.building import Building, End, Stairs, Stand, Storey
-from quartet_simulation.buildings.household import LIMITS, STEP_S, Household, Pose
+from quartet_simulation.buildings.building import Building, Position, Stand, Storey
+from quartet_simulation.buildings.file import End, Stairs
+from quartet_simulation.buildings.household import Ended, Household
 from quartet_simulation.buildings.load import BUILDING_FILE, load_building
+from quartet_simulation.buildings.pixels import MORE_THAN, detected, pixels
+from quartet_simulation.buildings.plans import LIMITS
 from quartet_simulation.buildings.routes import Near, Route, Routes, climbs, routes_of
-from quartet_simulation.buildings.things import Call, Ended, Place, Thing
+from quartet_simulation.buildings.scene import STEP_S, Call, Place, Thing
 
 __all__ = [
     "BUILDING_FILE",
     "LIMITS",
+    "MORE_THAN",
     "STEP_S",
     "Building",
     "Call",
@@ -31,7 +35,7 @@ __all__ = [
     "Household",
     "Near",
     "Place",
-    "Pose",
+    "Position",
     "Route",
     "Routes",
     "Stairs",
@@ -39,6 +43,8 @@ __all__ = [
     "Storey",
     "Thing",
     "climbs",
+    "detected",
     "load_building",
+    "pixels",
     "routes_of",
 ]

@@ -8,10 +8,14 @@ from functools import cached_property
 
 import mujoco
 
+from quartet_simulation.buildings.file import Stairs
 from quartet_simulation.errors import UnknownNameError
 from quartet_simulation.solver import new_scene
 from quartet_simulation.worlds.paint import add_materials
 from quartet_simulation.worlds.world import World
+
+Position = tuple[float, float, float]
+"""x and y in the map of a storey, z above its floor [m]."""
 
 
 @dataclass(frozen=True)
@@ -23,25 +27,6 @@ class Stand:
     y: float
     yaw: float = 0.0
     height: float = 0.0
-
-
-@dataclass(frozen=True)
-class End:
-    """End of stairs on the floor of a storey [m]."""
-
-    storey: str
-    x: float
-    y: float
-
-
-@dataclass(frozen=True)
-class Stairs:
-    """Stairs between two storeys: height of a step [m] and slope [degrees]."""
-
-    name: str
-    ends: tuple[End, End]
-    step_m: float
-    slope_deg: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,15 +66,10 @@ class Building:
             raise UnknownNameError("storey", name, self.storeys)
         return self.storeys[name]
 
-    def elevation(self, storey: str, height: float = 0.0) -> float:
-        """Return the height above the lowest floor of a point at a height above the floor of a storey [m]."""
-        return self.storey(storey).elevation + height
-
-    def distance(self, stand: Stand, storey: str, position: tuple[float, float, float]) -> float:
+    def distance(self, stand: Stand, storey: str, position: Position) -> float:
         """Return the straight distance in space between a base frame and a position on a storey [m]."""
-        x, y, z = position
-        rise = self.elevation(storey, z) - self.elevation(stand.storey, stand.height)
-        return math.hypot(x - stand.x, y - stand.y, rise)
+        floors = self.storey(storey).elevation - self.storey(stand.storey).elevation
+        return math.hypot(position[0] - stand.x, position[1] - stand.y, floors + position[2] - stand.height)
 
 
 def furnished(world: World) -> mujoco.MjSpec:

@@ -10,7 +10,7 @@ import numpy as np
 
 from quartet_simulation.arm.model import standing
 from quartet_simulation.bodies.body import Body
-from quartet_simulation.buildings.building import Stand
+from quartet_simulation.buildings.building import Position, Stand
 from quartet_simulation.buildings.extent import moved_by_arm
 from quartet_simulation.described.reading import data_of
 from quartet_simulation.described.structure import pose_of
@@ -31,28 +31,9 @@ class Camera:
     focal: float
 
 
-def cameras_of(body: Body, joints: np.ndarray | None = None) -> dict[str, Camera]:
-    """Return the cameras of a body at joints (J,) of its arm, by default in its posture.
-
-    In the posture a camera that the arm carries looks along the arm's bearing, any other one ahead.
-    """
-    if joints is None or body.arm is None:
-        return _in_posture(body)
-    qpos = body.posture.copy()
-    places = body.model.jnt_qposadr[list(body.arm.joints)]
-    if np.array_equal(qpos[places], joints):
-        return _in_posture(body)
-    before, now = data_of(body.model, qpos), data_of(body.model, _with(qpos, places, joints))
-    found, inverse = dict[str, Camera](), np.linalg.inv(body.base)
-    for name, camera in _in_posture(body).items():
-        link = body.cameras[name]
-        moved = inverse @ pose_of(now, link) @ np.linalg.inv(pose_of(before, link)) @ body.base
-        found[name] = Camera(moved @ camera.pose, camera.focal)
-    return found
-
-
 @lru_cache(maxsize=32)
-def _in_posture(body: Body) -> dict[str, Camera]:
+def cameras_of(body: Body) -> dict[str, Camera]:
+    """Return the cameras of a body in its posture: those that its arm carries look along the arm's bearing."""
     data, moved, found = data_of(body.model, body.posture), moved_by_arm(body), dict[str, Camera]()
     for name, link in body.cameras.items():
         camera = body.file.cameras[name]
@@ -67,25 +48,19 @@ def _in_posture(body: Body) -> dict[str, Camera]:
     return found
 
 
-def _with(qpos: np.ndarray, places: np.ndarray, joints: np.ndarray) -> np.ndarray:
-    changed = qpos.copy()
-    changed[places] = joints
-    return changed
-
-
 def placed(camera: Camera, stand: Stand) -> np.ndarray:
     """Return the pose of a camera in the map of a storey (4x4) of a robot that stands there."""
     return standing((stand.x, stand.y, stand.height), stand.yaw) @ camera.pose
 
 
 def projected(camera: Camera, pose: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return pixels (N, 2), right and down from the picture's corner, and depths (N,) [m] of points (N, 3) of the map."""
+    """Return pixels (N, 2), right and down from the picture's corner, and depths (N,) of points (N, 3) [m]."""
     local = (points - pose[:3, 3]) @ pose[:3, :3]
     depths = local[:, 2]
     return local[:, :2] / np.maximum(depths, NEAREST_M)[:, None] * camera.focal + PIXELS / 2, depths
 
 
-def in_view(body: Body, stand: Stand, point: tuple[float, float, float]) -> bool:
+def in_view(body: Body, stand: Stand, point: Position) -> bool:
     """Return whether a point of the storey is well within the picture of a camera in the body's posture."""
     for camera in cameras_of(body).values():
         pixels, depths = projected(camera, placed(camera, stand), np.array([point]))

@@ -22,7 +22,7 @@ class StoreyEntry(Section):
     """From its floor to the floor of the next storey [m]."""
 
 
-class EndEntry(Section):
+class End(Section):
     """End of stairs: a point on the floor of a storey [m]."""
 
     storey: str
@@ -30,16 +30,16 @@ class EndEntry(Section):
     y: Finite
 
 
-class StairsEntry(Section):
-    """Stairs from one storey to another."""
+class Stairs(Section):
+    """Stairs between two storeys."""
 
     name: Name
-    start: Annotated[EndEntry, Field(alias="from")]
-    end: Annotated[EndEntry, Field(alias="to")]
+    start: Annotated[End, Field(alias="from")]
+    end: Annotated[End, Field(alias="to")]
     step_m: Length
     """Height of a step [m]."""
     slope_deg: Annotated[float, Field(gt=0, lt=90)]
-    """Slope of the stairs [degrees]."""
+    """Slope [degrees]."""
 
 
 class BuildingFile(Section):
@@ -47,7 +47,7 @@ class BuildingFile(Section):
 
     name: Name
     storeys: Annotated[list[StoreyEntry], Field(min_length=1, max_length=10)]
-    stairs: Annotated[list[StairsEntry], Field(max_length=20)] = []
+    stairs: Annotated[list[Stairs], Field(max_length=20)] = []
 
 
 def faults_of(file: BuildingFile) -> Iterator[Fault]:
@@ -60,10 +60,8 @@ def faults_of(file: BuildingFile) -> Iterator[Fault]:
     for number, stairs in enumerate(file.stairs):
         for field, end in (("from", stairs.start), ("to", stairs.end)):
             if end.storey not in names:
-                yield (
-                    ("stairs", number, field, "storey"),
-                    f"there is no storey '{end.storey}'; valid: {', '.join(names)}",
-                )
+                text = f"there is no storey '{end.storey}'; valid: {', '.join(names)}"
+                yield ("stairs", number, field, "storey"), text
         if stairs.start.storey == stairs.end.storey:
-            text = f"'{stairs.name}' begins and ends on the storey '{stairs.end.storey}'; valid: another storey"
+            text = f"'{stairs.name}' begins and ends on '{stairs.end.storey}'; valid: two storeys"
             yield ("stairs", number, "to", "storey"), text

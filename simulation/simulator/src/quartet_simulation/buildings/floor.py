@@ -10,7 +10,7 @@ import numpy as np
 from scipy import ndimage
 
 from quartet_simulation.bodies.body import Body
-from quartet_simulation.buildings.building import Stand, Storey
+from quartet_simulation.buildings.building import Position, Stand, Storey
 from quartet_simulation.buildings.cameras import in_view
 from quartet_simulation.buildings.extent import extent_of
 from quartet_simulation.buildings.surroundings import Surroundings
@@ -37,6 +37,9 @@ class Floor:
         """Of the base frame above the floor [m]."""
         free = self.costmap.clearance() >= self.costmap.lethal
         self._parts: np.ndarray = ndimage.label(free, structure=np.ones((3, 3)))[0]
+        rooms = {self.part_at(*area.entry[:2]) for area in storey.world.areas}
+        # What lies between the outer walls of a world and its bounds is no floor.
+        self._parts[~np.isin(self._parts, list(rooms))] = 0
         self._planner = PathPlanner(self.costmap)
         self._paths: dict[tuple[float, ...], np.ndarray | None] = {}
         bearing = 0.0 if body.arm is None else body.arm.bearing
@@ -73,18 +76,28 @@ class Floor:
             yaw = math.remainder(bearing + aside, 2 * math.pi)
             yield Stand(self._storey.name, float(x), float(y), yaw, self.height)
 
-    def standing(self, parts: Collection[int], at: tuple[float, float, float]) -> Stand | None:
+    def standing(self, parts: Collection[int], at: Position) -> Stand | None:
         """Return the nearest pose to a position in which the body stands free and faces it; None if there is none.
 
         A body without an arm faces a position with a camera, so it keeps the distance that the camera needs.
         """
+        points = self.points(parts, *at[:2])
         looks = self._body.arm is None and bool(self._body.cameras)
-        for needs_view in (True, False) if looks else (False,):
-            for x, y in self.points(parts, *at[:2]):
+        for some in (self._viewing(points, at), points) if looks else (points,):
+            for x, y in some:
                 for stand in self.facing(x, y, at[:2]):
-                    if (not needs_view or in_view(self._body, stand, at)) and self.surroundings.free(stand):
+                    if self.surroundings.free(stand):
                         return stand
         return None
+
+    def _viewing(self, points: np.ndarray, at: Position) -> np.ndarray:
+        """Return those of points (N, 2) from which a camera sees a position that the body faces."""
+        cells = np.round(np.hypot(points[:, 0] - at[0], points[:, 1] - at[1]) / RESOLUTION).astype(int)
+        away = [
+            Stand(self._storey.name, at[0] - cell * RESOLUTION, at[1], 0.0, self.height)
+            for cell in range(1 + max(cells, default=0))
+        ]
+        return points[np.array([in_view(self._body, stand, at) for stand in away], dtype=bool)[cells]]
 
     def path(self, start: tuple[float, float], goal: tuple[float, float]) -> np.ndarray | None:
         """Return points (N, 2) from start to goal [m], or None if there is no way."""

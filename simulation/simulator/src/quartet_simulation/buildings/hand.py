@@ -14,14 +14,14 @@ from quartet_simulation.bodies.contacts import Contacts
 from quartet_simulation.bodies.reach import BEYOND_M
 from quartet_simulation.bodies.solve import Solver
 from quartet_simulation.bodies.workspace import Samples, sample
-from quartet_simulation.buildings.building import Stand
+from quartet_simulation.buildings.building import Position, Stand
 from quartet_simulation.buildings.floor import Floor
 
 ADJUST_M, SPACING_M = 0.6, 0.15
 """A robot moves its base by up to so much to reach a point, and tries poses so far apart [m]."""
 AT_ONCE, MOST_POSES = 24, 96
 """Base poses whose hand poses are searched for together, and base poses in all."""
-ROUNDS = 6
+ROUNDS = 12
 """Starts of the search for each base pose."""
 
 
@@ -32,7 +32,7 @@ class Reach:
     `tried` base poses stand free and near enough; `farthest` is the greatest horizontal reach of the hand [m].
     """
 
-    found: tuple[Stand, np.ndarray] | None
+    pose: tuple[Stand, np.ndarray] | None
     tried: int
     farthest: float
 
@@ -44,7 +44,7 @@ def samples_of(body: Body) -> Samples:
     return sample(Contacts(body, body.arm), 0)
 
 
-def reach(floor: Floor, body: Body, at: Stand, point: tuple[float, float, float], seed: int) -> Reach:
+def reach(floor: Floor, body: Body, at: Stand, point: Position, seed: int) -> Reach:
     """Return a reach to a point of a storey, its base as near to `at` as possible; equal seeds give equal results.
 
     The arm at the point meets neither itself, the floor nor furniture. Other things and robots do not count, nor does
@@ -71,7 +71,7 @@ def reach(floor: Floor, body: Body, at: Stand, point: tuple[float, float, float]
     return Reach(None, tried, farthest)
 
 
-def _stands(floor: Floor, at: Stand, point: tuple[float, float, float], farthest: float) -> Iterator[Stand]:
+def _stands(floor: Floor, at: Stand, point: Position, farthest: float) -> Iterator[Stand]:
     """Yield base poses that stand free and turn the arm to a point, nearest to `at` first."""
     chosen, count = np.array([[at.x, at.y]]), 0
     around = floor.points([floor.part_at(at.x, at.y)], at.x, at.y)
@@ -85,7 +85,7 @@ def _stands(floor: Floor, at: Stand, point: tuple[float, float, float], farthest
                 yield stand
 
 
-def _seen_from(stand: Stand, point: tuple[float, float, float]) -> tuple[float, float, float]:
+def _seen_from(stand: Stand, point: Position) -> Position:
     """Return a point in the base frame of a robot that stands there."""
     dx, dy, c, s = point[0] - stand.x, point[1] - stand.y, math.cos(stand.yaw), math.sin(stand.yaw)
     return c * dx + s * dy, c * dy - s * dx, point[2] - stand.height

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from quartet_simulation.buildings.cameras import NEAREST_M, PIXELS, Camera, cameras_of, placed, projected
-from quartet_simulation.buildings.household import Household
+from quartet_simulation.buildings.scene import Scene
 from quartet_simulation.worlds.free_floor import FURNITURE
 
 MORE_THAN = 10
@@ -16,28 +16,27 @@ MORE_THAN = 10
 _CORNERS = np.array(list(product((-0.5, 0.5), repeat=3)))
 
 
-def detected(household: Household, robot: str, thing: str) -> bool:
+def detected(scene: Scene, robot: str, thing: str) -> bool:
     """Return whether a camera of a robot sees more than MORE_THAN pixels of a thing. Raises UnknownNameError."""
-    return any(count > MORE_THAN for count in pixels(household, robot, thing).values())
+    return any(count > MORE_THAN for count in pixels(scene, robot, thing).values())
 
 
-def pixels(household: Household, robot: str, thing: str) -> dict[str, int]:
+def pixels(scene: Scene, robot: str, thing: str) -> dict[str, int]:
     """Return for each camera of a robot how many of its 256 x 256 pixels show a thing now.
 
     Furniture and other objects hide a thing, robots do not. Spots cannot be seen. Raises UnknownNameError.
     """
-    pose, place = household.pose(robot), household.position(thing)
-    body = household.robots[robot]
-    cameras = cameras_of(body, pose.joints)
-    if household.things[thing].kind != "object" or place.storey != pose.stand.storey:
+    stand, place = scene.where(robot), scene.position(thing)
+    cameras = cameras_of(scene.robot(robot).body)
+    if scene.things[thing].kind != "object" or place.storey != stand.storey:
         return dict.fromkeys(cameras, 0)
     boxes: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    for name, other in household.things.items():
-        if other.kind == "object" and (at := household.position(name)).storey == place.storey:
+    for name, other in scene.things.items():
+        if other.kind == "object" and (at := scene.position(name)).storey == place.storey:
             boxes[name] = np.array(at.position), np.array(other.size)
-    storey = household.building.storey(place.storey)
+    storey = scene.building.storey(place.storey)
     return {
-        name: _seen(storey.model, storey.data, camera, placed(camera, pose.stand), thing, boxes)
+        name: _seen(storey.model, storey.data, camera, placed(camera, stand), thing, boxes)
         for name, camera in cameras.items()
     }
 

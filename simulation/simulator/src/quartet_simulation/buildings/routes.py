@@ -11,7 +11,8 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from quartet_simulation.bodies.body import Body
-from quartet_simulation.buildings.building import Building, End, Stairs, Stand
+from quartet_simulation.buildings.building import Building, Position, Stand
+from quartet_simulation.buildings.file import End, Stairs
 from quartet_simulation.buildings.floor import Floor, floor_of
 
 Part = tuple[str, int]
@@ -93,13 +94,13 @@ class Routes:
         self.building, self.body = building, body
         self.stairs = tuple(one for one in building.stairs if climbs(body, one))
         """Stairs that the body can take."""
-        self._near: dict[tuple[frozenset[Part], str, tuple[float, float, float]], Near] = {}
+        self._near: dict[tuple[frozenset[Part], str, Position], Near] = {}
 
     def floor(self, storey: str) -> Floor:
         """Return the floor of a storey for this body. Raises UnknownNameError."""
         return floor_of(self.building.storey(storey), self.body)
 
-    def nearest(self, storey: str, position: tuple[float, float, float], from_: Stand) -> Near:
+    def nearest(self, storey: str, position: Position, from_: Stand) -> Near:
         """Return the pose nearest to a position on a storey in which the body stands free, faces it, and gets to.
 
         z of the position is above the floor [m]. `from_` is the pose where the body is now.
@@ -135,7 +136,7 @@ class Routes:
     @cached_property
     def _climbs(self) -> tuple[tuple[Part, Part], ...]:
         """Parts of floors that the stairs connect."""
-        return tuple((self._part(one.ends[0]), self._part(one.ends[1])) for one in self.stairs)
+        return tuple((self._part(one.start), self._part(one.end)) for one in self.stairs)
 
     def _reached(self, start: Stand) -> frozenset[Part]:
         """Return the parts of floors that the body gets to from a pose."""
@@ -155,7 +156,7 @@ class Routes:
             yield taken
             return
         for stairs in (one for one in self.stairs if one not in [climb.stairs for climb in taken]):
-            for first, last in (stairs.ends, stairs.ends[::-1]):
+            for first, last in ((stairs.start, stairs.end), (stairs.end, stairs.start)):
                 if self._part(first) == here:
                     yield from self._ways(last, goal, (*taken, Climb(stairs, first, last)))
 
@@ -180,7 +181,7 @@ class Routes:
         return Leg(start.storey, np.column_stack([points, np.full(len(points), floor.height)]), length)
 
     def _climb(self, stairs: Stairs, first: End, last: End) -> Leg:
-        rise = self.building.elevation(last.storey) - self.building.elevation(first.storey)
+        rise = self.building.storey(last.storey).elevation - self.building.storey(first.storey).elevation
         height = self.floor(first.storey).height
         points = np.array([[first.x, first.y, height], [last.x, last.y, rise + height]])
         straight = float(np.linalg.norm(points[1] - points[0]))
