@@ -52,10 +52,11 @@ class Member:
 
         From another storey, at least the difference in height is missing.
         """
-        building, flying = self.routes.building, self.resume.body.mobility.flying_height_m
-        target, here = building.elevation(spot.storey, spot.position[2]), self.routes.storeys(self.start)
-        away = [(self.distance(spot) if one == spot.storey else 0.0, building.elevation(one, flying)) for one in here]
-        return within - min(math.hypot(across, target - base) for across, base in away)
+        floors, flying = self.routes.building.storeys, self.resume.body.mobility.flying_height_m
+        bases = {name: floors[name].elevation + flying for name in self.routes.storeys(self.start)}
+        target = floors[spot.storey].elevation + spot.position[2]
+        across = {name: self.distance(spot) if name == spot.storey else 0.0 for name in bases}
+        return within - min(math.hypot(across[name], target - base) for name, base in bases.items())
 
     def sees(self, spot: Thing) -> bool:
         """Return whether a camera sees a spot from the nearest pose."""

@@ -49,7 +49,7 @@ def _regions(building: Building) -> dict[str, Any]:
     floors = {name: [area.name for area in storey.world.areas] for name, storey in building.storeys.items()}
     stairs = [
         {
-            "connects": [_where(building, end.storey, end.x, end.y) for end in one.ends],
+            "connects": [_where(building, end.storey, end.x, end.y) for end in (one.start, one.end)],
             "height_of_steps": one.step_m,
             "slope_in_degrees": one.slope_deg,
         }
