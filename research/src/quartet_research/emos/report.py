@@ -59,13 +59,8 @@ class Group:
         """Success."""
         return Rate(sum(trial.succeeded for trial in self.trials), len(self.trials))
 
-    @property
-    def subgoal_percent(self) -> float | None:
-        """Sub-goals reached [%] of all trials together."""
-        return self.percent_of(SUBGOALS)
-
-    def percent_of(self, kinds: Sequence[str]) -> float | None:
-        """Return the sub-goals of some kinds that were reached [%]; None if there are none."""
+    def percent(self, *kinds: str) -> float | None:
+        """Return the sub-goals of these kinds that were reached [%], of all trials together; None without one."""
         asked = sum(kind in kinds for trial in self.trials for kind in trial.subgoals)
         reached = sum(kind in kinds for trial in self.trials for kind in trial.reached)
         return round(100 * reached / asked, 1) if asked else None
@@ -73,11 +68,6 @@ class Group:
     def mean(self, name: str) -> float:
         """Return the mean of a field."""
         return fmean(getattr(trial, name) for trial in self.trials)
-
-    @property
-    def efficiency(self) -> float | None:
-        """Tokens by percentage points of success."""
-        return round(self.mean("tokens") / (100 * self.rate.value), 1) if self.rate.successes else None
 
 
 def make_report(experiment: Experiment, records: Sequence[Record]) -> Report:
@@ -95,7 +85,7 @@ def make_report(experiment: Experiment, records: Sequence[Record]) -> Report:
         suite="emos",
         parameters={"episodes": experiment.episodes or "as in the paper", "seed": experiment.seed},
         metrics=headline(known),
-        rows=[*_rows(known, _by_task), *_rows(main, _by_framework)],
+        rows=[*_rows(known, _by_task), *_rows(main, lambda record: (*_who(record), "all of T1 to T4"))],
         details=[_detail(record) for record in records],
         notes=[*NOTES, *([LOTS_NOTE] if lots else []), *([rule] if oracle else [])],
     )
@@ -151,10 +141,6 @@ def _by_task(record: Record) -> tuple[str, ...]:
     return (*_who(record), about["task"] + size)
 
 
-def _by_framework(record: Record) -> tuple[str, ...]:
-    return (*_who(record), "all of T1 to T4")
-
-
 def _rows(records: Sequence[Record], key: Any) -> list[dict[str, Any]]:
     """Return a row for each framework, model and task."""
     rows: list[dict[str, Any]] = []
@@ -169,11 +155,12 @@ def _rows(records: Sequence[Record], key: Any) -> list[dict[str, Any]]:
                 "model": model,
                 **success_cells(trial.succeeded for trial in group.trials),
                 PAPER: _published(framework, task),
-                "sub-goals %": group.subgoal_percent,
+                "sub-goals %": group.percent(*SUBGOALS),
                 "tokens": round(group.mean("tokens")),
                 "in discussions": round(group.mean("discussion_tokens")),
                 "calls": round(group.mean("calls"), 1),
                 "steps": round(group.mean("steps")),
+                "refused": round(group.mean("refusals"), 1),
                 "false": sum(trial.false_success for trial in group.trials),
                 "failed for": ", ".join(f"{count} {reason}" for reason, count in failed.most_common()),
                 "by construction": f"chance {group.mean('chance'):.2f}"
@@ -210,16 +197,16 @@ def _sections(teams: Sequence[Record]) -> dict[str, list[dict[str, Any]]]:
         figures = (
             {
                 "success %": round(100 * group.rate.value, 1),
-                "sub-goals %": group.subgoal_percent,
+                "sub-goals %": group.percent(*SUBGOALS),
                 "tokens": round(group.mean("tokens")),
                 "steps": round(group.mean("steps")),
             },
             {
                 "relative success": _share(whole and whole.rate.value, group.rate.value),
                 "relative tokens": _share(whole and whole.mean("tokens"), group.mean("tokens")),
-                "token efficiency": group.efficiency,
+                "token efficiency": _share(group.mean("tokens"), 100 * group.rate.value),
             },
-            {f"{kind} %": group.percent_of([kind]) for kind in SUBGOALS},
+            {f"{kind} %": group.percent(kind) for kind in SUBGOALS},
         )
         paper = TABLES_1_TO_3.get("emos" if framework == "faithful" else framework, {})
         for rows, own in zip(tables.values(), figures, strict=True):

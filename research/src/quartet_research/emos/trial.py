@@ -1,7 +1,6 @@
 """One trial: a team, or a baseline without a model, plays an instance."""
 
 import os
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +12,6 @@ from quartet_benchmarks.errors import OptionError
 from quartet_research.emos.assignments import all_to
 from quartet_research.emos.generate import Made, make
 from quartet_research.emos.goals import At, Goal, NotHolding
-from quartet_research.emos.instance import Instance
 from quartet_research.emos.options import ALL_TO_ONE, RANDOM, TRY_ALL
 from quartet_research.emos.oracle import play, work_of
 from quartet_research.emos.programs import run_check
@@ -53,8 +51,6 @@ class Trial:
     """Kinds of the sub-goals."""
     reached: tuple[str, ...] = ()
     """Kinds of the sub-goals that were true at some step."""
-    discussions: int = 0
-    """Discussions, with those after failures."""
     rounds: int = 0
     """Assignments in all discussions."""
     refusals: int = 0
@@ -63,28 +59,13 @@ class Trial:
     """Share of all assignments that succeed."""
     kept_as_published: bool = False
     """Whether the published rule keeps the instance, too; of baselines."""
-    wall_s: float = 0.0
     cpu_s: float = 0.0
-    """Processor time of this process."""
+    """Processor time, without that of making the instance."""
 
     @property
     def false_success(self) -> bool:
         """Whether the group claims a success that is none."""
         return self.claimed and not self.succeeded
-
-
-class RecordedStage(EpisodeStage):
-    """Stage that keeps all outcomes."""
-
-    def __init__(self, instance: Instance) -> None:
-        super().__init__(instance)
-        self.outcomes: list[Outcome] = []
-
-    def step(self) -> list[Outcome]:
-        """Let time pass until calls end; return their outcomes."""
-        ended = super().step()
-        self.outcomes += ended
-        return ended
 
 
 @lru_cache(maxsize=1024)
@@ -105,14 +86,12 @@ async def play_team(framework: str, about: Mapping[str, Any], model: Model) -> T
         model: answers for every participant.
     """
     made = made_of(about["task"], about["seed"])
-    began, cpu_began = time.monotonic(), cpu_s()
-    stage, discussion = RecordedStage(made.instance), Discussion(model)
+    began, stage, discussion = cpu_s(), EpisodeStage(made.instance), Discussion(model)
     result, error = Result(), ""
     try:
         result = await work(problem_of(made.instance), method_of(framework), stage, discussion, run_check)
     except (NoPlanError, SilentError) as raised:
         error = f"{'no assignment' if isinstance(raised, NoPlanError) else 'the leader is silent'}: {raised}"
-    subgoals, reached = subgoals_of(made.instance.goals, stage.reached, stage.outcomes)
     return Trial(
         succeeded=stage.succeeded,
         claimed=result.claims_done,
@@ -121,14 +100,10 @@ async def play_team(framework: str, about: Mapping[str, Any], model: Model) -> T
         tokens=_tokens(discussion.turns),
         discussion_tokens=_tokens([turn for turn in discussion.turns if ACTING not in turn.prompt]),
         steps=stage.steps,
-        subgoals=subgoals,
-        reached=reached,
-        discussions=len(result.agreements),
         rounds=sum(one.rounds for one in result.agreements),
         refusals=len(discussion.refusals) + sum(one.malformed for one in result.acted),
-        chance=made.proof.chance,
-        wall_s=time.monotonic() - began,
-        cpu_s=round(cpu_s() - cpu_began, 3),
+        cpu_s=cpu_s() - began,
+        **_shared(made, stage.reached, stage.outcomes),
     )
 
 
@@ -152,20 +127,16 @@ def play_baseline(name: str, about: Mapping[str, Any]) -> Trial:
         elif name == ALL_TO_ONE:
             assignment = all_to(next(one for one in robots if instance.robots[one] == about["robot"]), count)
         shares = work_of(instance, assignment)
-    began, cpu_began = time.monotonic(), cpu_s()
+    began = cpu_s()
     played = play(instance, shares)
-    subgoals, reached = subgoals_of(instance.goals, played.reached, played.outcomes)
     failed = [one for one in played.outcomes if one.reason]
     return Trial(
         succeeded=played.succeeded,
         reason="" if played.succeeded else f"{failed[0].call.function} failed" if failed else "goals missed",
         steps=played.steps,
-        subgoals=subgoals,
-        reached=reached,
-        chance=made.proof.chance,
         kept_as_published=made.proof.published_rule,
-        wall_s=time.monotonic() - began,
-        cpu_s=round(cpu_s() - cpu_began, 3),
+        cpu_s=cpu_s() - began,
+        **_shared(made, played.reached, played.outcomes),
     )
 
 
@@ -191,6 +162,12 @@ def subgoals_of(
 def cpu_s() -> float:
     """Return the processor time of this process and of those that it has ended [s]."""
     return sum(os.times()[:4])
+
+
+def _shared(made: Made, reached: Sequence[bool], outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Return the fields that teams and baselines have."""
+    subgoals, true = subgoals_of(made.instance.goals, reached, outcomes)
+    return {"subgoals": subgoals, "reached": true, "chance": made.proof.chance}
 
 
 def _tokens(turns: Sequence[Turn]) -> int:
