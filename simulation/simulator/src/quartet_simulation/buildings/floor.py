@@ -14,11 +14,12 @@ from quartet_simulation.buildings.building import Position, Stand, Storey
 from quartet_simulation.buildings.cameras import in_view
 from quartet_simulation.buildings.extent import extent_of
 from quartet_simulation.buildings.surroundings import Surroundings
+from quartet_simulation.errors import SimulationError
 from quartet_simulation.navigation.costmap import RESOLUTION, Costmap
 from quartet_simulation.navigation.planner import PathPlanner
 
 OFF_FLOOR_M = 0.5
-"""A point belongs to the nearest free part of the floor up to this far away [m], as for the planner."""
+"""A point belongs to the nearest free cell up to this far away [m]."""
 ASIDE = (0.0, math.radians(20), math.radians(-20))
 """A robot that faces a point may be turned away from it by so much."""
 
@@ -41,7 +42,7 @@ class Floor:
         # What lies between the outer walls of a world and its bounds is no floor.
         self._parts[~np.isin(self._parts, list(rooms))] = 0
         self._planner = PathPlanner(self.costmap)
-        self._paths: dict[tuple[float, ...], np.ndarray | None] = {}
+        self._paths: dict[tuple[float, ...], np.ndarray] = {}
         bearing = 0.0 if body.arm is None else body.arm.bearing
         self._bearing = math.radians(bearing)
 
@@ -52,16 +53,21 @@ class Floor:
 
     def part_at(self, x: float, y: float) -> int:
         """Return the part of the floor at a point, or the nearest one within OFF_FLOOR_M; 0 if there is none."""
-        row, column = self.costmap.cell(x, y)
-        span = math.ceil(OFF_FLOOR_M / RESOLUTION)
+        cell = self._free_cell(x, y)
+        return 0 if cell is None else int(self._parts[cell])
+
+    def _free_cell(self, x: float, y: float) -> tuple[int, int] | None:
+        """Return the free cell that is nearest to a point, or None if none is within OFF_FLOOR_M."""
+        if not self.costmap.inside(x, y):
+            return None
+        (row, column), span = self.costmap.cell(x, y), math.ceil(OFF_FLOOR_M / RESOLUTION)
         r0, c0 = max(row - span, 0), max(column - span, 0)
-        cells = np.argwhere(self._parts[r0 : row + span + 1, c0 : column + span + 1])
-        if row < -span or column < -span or not len(cells):
-            return 0
-        cells += (r0, c0)
+        cells = np.argwhere(self._parts[r0 : row + span + 1, c0 : column + span + 1]) + np.array([r0, c0])
         distances = np.hypot(cells[:, 0] - row, cells[:, 1] - column)
-        nearest = int(distances.argmin())
-        return int(self._parts[tuple(cells[nearest])]) if distances[nearest] <= span else 0
+        if distances.min(initial=np.inf) > span:
+            return None
+        nearest = cells[distances.argmin()]
+        return int(nearest[0]), int(nearest[1])
 
     def points(self, parts: Collection[int], x: float, y: float) -> np.ndarray:
         """Return the free points (N, 2) of parts of the floor [m], nearest to (x, y) first."""
@@ -99,12 +105,23 @@ class Floor:
         ]
         return points[np.array([in_view(self._body, stand, at) for stand in away], dtype=bool)[cells]]
 
-    def path(self, start: tuple[float, float], goal: tuple[float, float]) -> np.ndarray | None:
-        """Return points (N, 2) from start to goal [m], or None if there is no way."""
+    def path(self, start: tuple[float, float], goal: tuple[float, float]) -> np.ndarray:
+        """Return points (N, 2) from start to goal [m], which are in one part of the floor."""
         key = (*start, *goal)
         if key not in self._paths:
-            self._paths[key] = self._planner.plan(start, goal, start_reach=OFF_FLOOR_M, goal_reach=OFF_FLOOR_M)
+            cells = self._free_cell(*start), self._free_cell(*goal)
+            points = None
+            if cells[0] is not None and cells[1] is not None:
+                points = self._planner.plan(self.costmap.point(*cells[0]), self.costmap.point(*cells[1]))
+            if points is None:
+                raise SimulationError(f"no path leads from {start} to {goal}; valid: points in one part of the floor")
+            self._paths[key] = points
         return self._paths[key]
+
+    def straight(self, start: tuple[float, float], goal: tuple[float, float]) -> bool:
+        """Return whether the body can move from start to goal in a straight line."""
+        count = 2 + math.ceil(math.dist(start, goal) / RESOLUTION)
+        return bool((self.costmap.clearances_at(np.linspace(start, goal, count)) >= self.costmap.lethal).all())
 
 
 @lru_cache(maxsize=128)

@@ -76,7 +76,8 @@ def _stands(floor: Floor, at: Stand, point: Position, farthest: float) -> Iterat
     chosen, count = np.array([[at.x, at.y]]), 0
     around = floor.points([floor.part_at(at.x, at.y)], at.x, at.y)
     for x, y in around[np.hypot(around[:, 0] - at.x, around[:, 1] - at.y) <= ADJUST_M]:
-        if np.hypot(chosen[:, 0] - x, chosen[:, 1] - y).min() >= SPACING_M:
+        apart = np.hypot(chosen[:, 0] - x, chosen[:, 1] - y).min() >= SPACING_M
+        if apart and floor.straight((at.x, at.y), (float(x), float(y))):
             chosen = np.vstack([chosen, [x, y]])
     for x, y in chosen[np.hypot(chosen[:, 0] - point[0], chosen[:, 1] - point[1]) <= farthest]:
         for stand in floor.facing(float(x), float(y), point[:2]):

@@ -55,7 +55,7 @@ def _drive(scene: Scene, name: str, target: str) -> Plan:
         left = scene.building.distance(goal, place.storey, place.position)
         reason = f"{_no_route(scene, name, place.storey)}; it gets as near as {left:.2f} m"
     route = routes.path(start, goal)
-    if route is None or (robot.speed == 0 and route.length > 0):
+    if route is None or robot.speed == 0 < route.length:
         return _failed(
             robot, "nav_to_obj", f"'{name}' cannot move to '{target}'; its speed is {robot.speed:g} m a step"
         )

@@ -127,8 +127,7 @@ class Routes:
         """Return the shortest route, or None if there is none."""
         if not self.connected(start, goal):
             return None
-        routes = [route for way in self._ways(start, goal, ()) if (route := self._along(start, goal, way)) is not None]
-        return min(routes, key=lambda route: route.length, default=None)
+        return min((self._along(start, goal, way) for way in self._ways(start, goal, ())), key=lambda one: one.length)
 
     def _part(self, at: Stand | End) -> Part:
         return at.storey, self.floor(at.storey).part_at(at.x, at.y)
@@ -160,23 +159,17 @@ class Routes:
                 if self._part(first) == here:
                     yield from self._ways(last, goal, (*taken, Climb(stairs, first, last)))
 
-    def _along(self, start: Stand, goal: Stand, way: tuple[Climb, ...]) -> Route | None:
-        """Return the route that takes stairs in order, or None if the planner finds no way between two of them."""
+    def _along(self, start: Stand, goal: Stand, way: tuple[Climb, ...]) -> Route:
+        """Return the route that takes stairs in order."""
         legs, at = list[Leg](), cast("Stand | End", start)
         for climb in way:
-            level = self._level(at, climb.first)
-            if level is None:
-                return None
-            legs += [level, self._climb(*climb)]
+            legs += [self._level(at, climb.first), self._climb(*climb)]
             at = climb.last
-        level = self._level(at, goal)
-        return None if level is None else Route(start, goal, (*legs, level))
+        return Route(start, goal, (*legs, self._level(at, goal)))
 
-    def _level(self, start: Stand | End, goal: Stand | End) -> Leg | None:
+    def _level(self, start: Stand | End, goal: Stand | End) -> Leg:
         floor = self.floor(start.storey)
         points = floor.path((start.x, start.y), (goal.x, goal.y))
-        if points is None:
-            return None
         length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
         return Leg(start.storey, np.column_stack([points, np.full(len(points), floor.height)]), length)
 
