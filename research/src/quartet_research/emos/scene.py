@@ -39,8 +39,8 @@ def problem_of(instance: Instance) -> Problem:
     profiles: list[Profile] = []
     for name, body in instance.robots.items():
         resume = resume_of_body(body)
-        texts = [capabilities(resume, numbers=numbers) for numbers in (True, False)]
-        profiles.append(Profile(name, *texts, resume.body.role))
+        full, summary = (capabilities(resume, numbers=numbers) for numbers in (True, False))
+        profiles.append(Profile(name, full, summary, resume.body.role))
     return Problem(task_text(instance), scene_text(instance), profiles)
 
 

@@ -176,8 +176,7 @@ def _tokens(turns: Sequence[Turn]) -> int:
 
 def _reason(result: Result) -> str:
     """Return why a team that has ended its work has failed."""
-    silent = dict.fromkeys(name for one in result.agreements for name in one.silent)
-    if silent:
+    if silent := dict.fromkeys(name for one in (*result.agreements, *result.acted) for name in one.silent):
         return f"dropped out: {', '.join(silent)}"
     last = result.acted[-1]
     if last.ending is Ending.OVER:
