@@ -1,5 +1,7 @@
 """Whole episodes of EMOS in a building, with bodies that need no package."""
 
+from dataclasses import replace
+
 import pytest
 
 from quartet_research.emos import trial as trials
@@ -13,6 +15,7 @@ from quartet_research.emos.trial import AT_OBJECT, AT_RECEPTACLE, PLACED
 from quartet_research.harness.study import Case
 from quartet_simulation.buildings import Stand, Thing
 from quartet_teams import SilentError
+from quartet_teams.emos import MOST_REPLANS
 
 pytestmark = pytest.mark.slow
 FLOOR = "ground floor"
@@ -93,3 +96,13 @@ async def test_a_forgotten_goal_is_a_false_success():
     speakers = [Speakers(Rates(forgotten=0.5), seed) for seed in range(6)]
     played = [await play("emos", one) for one in speakers]
     assert any(one.false_success and one.reason == "goals missed" for one in played)
+
+
+async def test_a_group_plans_again_while_robots_still_wait(monkeypatch):
+    high = {**INSTANCE.things, "red tin": Thing(FLOOR, (3.9, 0.23, 2.6))}
+    made = replace(MADE, instance=INSTANCE.model_copy(update={"things": high}))
+    monkeypatch.setattr(trials, "made_of", lambda _task, _seed: made)
+    played = await play("no-reflection")
+    assert played.rounds == 1 + MOST_REPLANS
+    assert played.reason.startswith("pick failed")
+    assert (played.reached, played.claimed) == ((AT_OBJECT, AT_OBJECT), False)

@@ -1,7 +1,7 @@
 """Tables of an experiment with EMOS in the published form, with the published figures."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -26,11 +26,11 @@ TASK_OF = {"mobility": "T1", "perception": "T2", "distance": "T3", "height": "T3
 SCALING = {"scale_robots": ("robots", TABLE_5), "scale_objects": ("objects", TABLE_6)}
 PAPER = "in the paper"
 BY_CONSTRUCTION = {
-    "no-numbers": "chance: the leader draws lots",
-    "no-resume": "chance: the leader draws lots",
-    "no-discussion": "each robot tries every goal",
+    "no-numbers": "chance by construction",
+    "no-resume": "chance by construction",
+    "no-discussion": "each tries every goal",
 }
-"""How reference speakers do under an ablation by construction."""
+"""Labels of ablations whose rows follow from the rules of the reference speakers."""
 NOTES = (
     NOTE,
     INCONSISTENCIES,
@@ -93,22 +93,24 @@ def make_report(experiment: Experiment, records: Sequence[Record]) -> Report:
 
 
 def headline(records: Sequence[Record]) -> dict[str, float | Rate]:
-    """Return success by family, the baselines, false successes and the processor time of an episode [s]."""
+    """Return success by family, false successes, the baselines and the processor time of an episode [s].
+
+    The first framework and model have plain names.
+    """
     metrics: dict[str, float | Rate] = {}
     teams = [record for record in records if _framework(record) not in BASELINES]
-    first = next(((record.model, _framework(record)) for record in teams), None)
-    for (model, framework, task), own in grouped(teams, lambda one: (one.model, _framework(one), _task(one))).items():
-        suffix = "" if (model, framework) == first else f" ({framework}, {model})"
-        metrics[f"success_rate_{task}{suffix}"] = Group(own).rate
+    for at, ((name, model), same) in enumerate(grouped(teams, _who).items()):
+        suffix = f" ({name}, {model})" if at else ""
+        for task, own in grouped(same, _task).items():
+            metrics[f"success_rate_{task}{suffix}"] = Group(own).rate
+        metrics[f"false_successes{suffix}"] = sum(record.trial.false_success for record in same)
     rated = [record for record in records if _task(record) in TASK_OF]
     for name in (ORACLE, ALL_TO_ONE, RANDOM, TRY_ALL):
         if own := [record for record in rated if _framework(record) == name]:
             metrics[f"{name.replace('-', '_')}_rate"] = Group(own).rate
             if name == RANDOM:
                 metrics["chance"] = Group(own).mean("chance")
-    if teams:
-        metrics["false_successes"] = sum(record.trial.false_success for record in teams)
-        spent = [record.trial.cpu_s for record in teams if record.trial.cpu_s]
+    if spent := [record.trial.cpu_s for record in teams if record.trial.cpu_s]:
         metrics["episode_cpu_s_p50"] = percentile(spent, 0.5)
     return metrics
 
@@ -141,31 +143,30 @@ def _by_task(record: Record) -> tuple[str, ...]:
     return (*_who(record), about["task"] + size)
 
 
-def _rows(records: Sequence[Record], key: Any) -> list[dict[str, Any]]:
-    """Return a row for each framework, model and task."""
+def _rows(records: Sequence[Record], key: Callable[[Record], tuple[str, ...]]) -> list[dict[str, Any]]:
+    """Return a row for each framework, model and task; with one model alone, rows do not name it."""
+    several = len({record.model for record in records}) > 1
     rows: list[dict[str, Any]] = []
     for (name, model, task), own in grouped(records, key).items():
         group, framework = Group(own), _framework(own[0])
         failed = Counter(trial.reason.partition(":")[0] for trial in group.trials if not trial.succeeded)
-        speak = model.startswith(SPEAKERS)
+        label = BY_CONSTRUCTION.get(framework, "") if model.startswith(SPEAKERS) else ""
+        if framework == RANDOM:
+            label = f"chance {group.mean('chance'):.2f}"
         rows.append(
             {
                 "task": task,
-                "framework": name,
-                "model": model,
+                "framework": f"{name}: {label}" if label else name,
+                **({"model": model} if several else {}),
                 **success_cells(trial.succeeded for trial in group.trials),
                 PAPER: _published(framework, task),
                 "sub-goals %": group.percent(*SUBGOALS),
                 "tokens": round(group.mean("tokens")),
                 "in discussions": round(group.mean("discussion_tokens")),
-                "calls": round(group.mean("calls"), 1),
                 "steps": round(group.mean("steps")),
                 "refused": round(group.mean("refusals"), 1),
                 "false": sum(trial.false_success for trial in group.trials),
                 "failed for": ", ".join(f"{count} {reason}" for reason, count in failed.most_common()),
-                "by construction": f"chance {group.mean('chance'):.2f}"
-                if framework == RANDOM
-                else BY_CONSTRUCTION.get(framework, "") * speak,
             }
         )
     return rows

@@ -6,7 +6,7 @@ from typing import Any
 from quartet_research.emos.options import BASELINES, Experiment, read_experiment
 from quartet_research.emos.report import make_report
 from quartet_research.emos.speakers import Rates, Speakers
-from quartet_research.emos.trial import Trial, play_baseline, play_team
+from quartet_research.emos.trial import Trial, play_baseline, play_team, seed_of
 from quartet_research.harness.study import Case, Record, Report, Study
 from quartet_teams import Model
 
@@ -23,7 +23,7 @@ class EmosStudy(Study):
 
     def speakers(self, rate: float, case: Case) -> Model:
         """Return speakers that know only their own prompts."""
-        return Speakers(Rates.equal(rate), case.instance["seed"])
+        return Speakers(Rates.equal(rate), seed_of(case.instance))
 
     async def play(self, case: Case, model: Model, count: Callable[[str], int]) -> Trial:
         """Play a case; a baseline asks no model. Raises OptionError if a body of the family is not installed."""
