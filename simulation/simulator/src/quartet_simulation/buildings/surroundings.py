@@ -10,7 +10,6 @@ from quartet_simulation.bodies.body import FLOOR, Body
 from quartet_simulation.buildings.building import Stand, furnished
 from quartet_simulation.buildings.extent import moved_by_arm
 from quartet_simulation.described.shapes import SHAPES, add_mesh, collides
-from quartet_simulation.described.structure import pose_of
 from quartet_simulation.worlds.world import World
 
 POSE = 7
@@ -54,10 +53,10 @@ class Surroundings:
             robot.qpos[self._places] = self._body.posture[self._places] if joints is None else joints
         mujoco.mj_kinematics(self._body.model, robot)
         base = standing((stand.x, stand.y, stand.height), stand.yaw) @ self._inverse
-        for number, link in enumerate(self._links):
-            pose, at = base @ pose_of(robot, link), self._first + POSE * number
-            data.qpos[at : at + 3] = pose[:3, 3]
-            mujoco.mju_mat2Quat(data.qpos[at + 3 : at + POSE], pose[:3, :3].flatten())
+        # All links at once: base times the pose of each link, position and quaternion.
+        poses = data.qpos[self._first : self._first + POSE * len(self._links)].reshape(-1, POSE)
+        poses[:, :3] = robot.xpos[self._links] @ base[:3, :3].T + base[:3, 3]
+        poses[:, 3:] = _turned(base[:3, :3], robot.xquat[self._links])
         mujoco.mj_kinematics(model, data)
         mujoco.mj_collision(model, data)
         if not data.ncon:
@@ -66,6 +65,14 @@ class Surroundings:
         if not arm:
             counts &= ~self._moved[model.geom_bodyid[data.contact.geom]].any(axis=1)
         return not counts.any()
+
+
+def _turned(turn: np.ndarray, quaternions: np.ndarray) -> np.ndarray:
+    """Return quaternions (N, 4) turned by a rotation (3, 3); w comes first."""
+    first = np.empty(4)
+    mujoco.mju_mat2Quat(first, turn.flatten())
+    (w, own), (others, axes) = (first[0], first[1:]), (quaternions[:, :1], quaternions[:, 1:])
+    return np.hstack([w * others - axes @ own[:, None], w * axes + others * own + np.cross(own, axes)])
 
 
 def _name(link: int) -> str:
