@@ -41,6 +41,7 @@ MADE = Made(INSTANCE, Proof(PAIRS, [("agent_0", "agent_1")], {}, None, True, 300
 @pytest.fixture(autouse=True)
 def made(monkeypatch):
     monkeypatch.setattr(trials, "made_of", lambda _task, _seed: MADE)
+    trials.play_baseline.cache_clear()
 
 
 async def play(framework, model=None, **about):

@@ -23,14 +23,14 @@ class EmosStudy(Study):
 
     def speakers(self, rate: float, case: Case) -> Model:
         """Return speakers that know only their own prompts."""
-        return Speakers(Rates.equal(rate), seed_of(case.instance))
+        return Speakers(Rates.equal(rate), seed_of(case.instance["task"], case.instance["seed"]))
 
     async def play(self, case: Case, model: Model, count: Callable[[str], int]) -> Trial:
         """Play a case; a baseline asks no model. Raises OptionError if a body of the family is not installed."""
-        framework = case.setting["framework"]
+        framework, about = case.setting["framework"], case.instance
         if framework in BASELINES:
-            return play_baseline(framework, case.instance)
-        return await play_team(framework, case.instance, model)
+            return play_baseline(framework, about["task"], about["seed"], about.get("robot", ""))
+        return await play_team(framework, about["task"], about["seed"], model)
 
     def broken_off(self, case: Case, reason: str, calls: int, tokens: int) -> Trial:
         """Return a failed trial."""

@@ -1,7 +1,7 @@
 """One trial: a team, or a baseline without a model, plays an instance."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -78,20 +78,21 @@ def made_of(task: str, seed: int) -> Made:
         raise OptionError(str(error)) from error
 
 
-def seed_of(about: Mapping[str, Any]) -> int:
+def seed_of(task: str, seed: int) -> int:
     """Return a seed for what is drawn in a trial; it differs between families."""
-    return len(FAMILIES) * about["seed"] + list(FAMILIES).index(about["task"])
+    return len(FAMILIES) * seed + list(FAMILIES).index(task)
 
 
-async def play_team(framework: str, about: Mapping[str, Any], model: Model) -> Trial:
+async def play_team(framework: str, task: str, seed: int, model: Model) -> Trial:
     """Let a team play an instance. A leader without a valid assignment or answer is a failure.
 
     Args:
         framework: name of a method.
-        about: family and seed of the instance.
+        task: family of the instance.
+        seed: of the instance.
         model: answers for every participant.
     """
-    made = made_of(about["task"], about["seed"])
+    made = made_of(task, seed)
     began, stage, discussion = cpu_s(), EpisodeStage(made.instance), Discussion(model)
     result, error = Result(), ""
     try:
@@ -113,14 +114,17 @@ async def play_team(framework: str, about: Mapping[str, Any], model: Model) -> T
     )
 
 
-def play_baseline(name: str, about: Mapping[str, Any]) -> Trial:
-    """Play a baseline, which asks no model.
+@lru_cache(maxsize=8192)
+def play_baseline(name: str, task: str, seed: int, robot: str = "") -> Trial:
+    """Play a baseline, which asks no model, so that it is played once for all models.
 
     Args:
         name: one of BASELINES.
-        about: family and seed of the instance; for all-to-one also `robot`, its body.
+        task: family of the instance.
+        seed: of the instance.
+        robot: body of the robot that does everything, for all-to-one.
     """
-    made = made_of(about["task"], about["seed"])
+    made = made_of(task, seed)
     instance, count = made.instance, len(made.instance.subtasks)
     robots = list(instance.robots)
     if name == TRY_ALL:
@@ -128,17 +132,19 @@ def play_baseline(name: str, about: Mapping[str, Any]) -> Trial:
     else:
         assignment = made.proof.winners[0]
         if name == RANDOM:
-            rng = np.random.default_rng(seed_of(about))
+            rng = np.random.default_rng(seed_of(task, seed))
             assignment = tuple(rng.choice(robots, count).tolist())
         elif name == ALL_TO_ONE:
-            assignment = all_to(next(one for one in robots if instance.robots[one] == about["robot"]), count)
+            assignment = all_to(next(one for one in robots if instance.robots[one] == robot), count)
         shares = work_of(instance, assignment)
     began = cpu_s()
     played = play(instance, shares)
-    failed = [one for one in played.outcomes if one.reason]
+    failed = [f"{one.call.function} failed" for one in played.outcomes if one.reason]
+    if played.steps >= instance.step_limit:
+        failed = ["step limit"]
     return Trial(
         succeeded=played.succeeded,
-        reason="" if played.succeeded else f"{failed[0].call.function} failed" if failed else "goals missed",
+        reason="" if played.succeeded else next(iter(failed), "goals missed"),
         steps=played.steps,
         kept_as_published=made.proof.published_rule,
         cpu_s=round(cpu_s() - began, 3),
