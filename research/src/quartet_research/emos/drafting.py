@@ -10,7 +10,8 @@ import numpy as np
 from quartet_research.emos.goals import Goal
 from quartet_research.emos.house import body_of, resume_of_body
 from quartet_research.emos.margins import LEAST_M, in_view, reach_margin
-from quartet_simulation.buildings import Building, Routes, Stand, Storey, Thing, routes_of
+from quartet_simulation.buildings import LIMITS, STEP_S, Building, Routes, Stand, Storey, Thing, routes_of
+from quartet_simulation.buildings.cameras import in_view as in_picture
 from quartet_simulation.worlds.world import area_at
 from quartet_site import Resume
 
@@ -58,9 +59,22 @@ class Member:
         across = {name: self.distance(spot) if name == spot.storey else 0.0 for name in bases}
         return within - min(math.hypot(across[name], target - base) for name, base in bases.items())
 
+    def steps(self, at: Stand, spots: Iterable[Thing]) -> tuple[int, Stand]:
+        """Return the steps in which it drives from a pose past spots, and where it is then. Raises RedrawError."""
+        travelled = 0.0
+        for spot in spots:
+            goal = self.routes.nearest(spot.storey, spot.position, self.start).stand
+            route = None if goal is None else self.routes.path(at, goal)
+            if goal is None or route is None:
+                raise RedrawError("no route")
+            travelled, at = travelled + route.length, goal
+        return math.ceil(travelled / (self.resume.body.mobility.speed_m_s * STEP_S)), at
+
     def sees(self, spot: Thing) -> bool:
-        """Return whether a camera sees a spot from the nearest pose."""
-        return in_view(self.resume, self.distance(spot), spot.position[2])
+        """Return whether a camera sees a spot from the nearest pose, by the resume and in fact."""
+        near = self.routes.nearest(spot.storey, spot.position, self.start)
+        by_resume = in_view(self.resume, near.distance, spot.position[2])
+        return by_resume and near.stand is not None and in_picture(self.routes.body, near.stand, spot.position)
 
 
 def only(right: Member, members: Iterable[Member], margin: Margin) -> bool:
@@ -130,6 +144,21 @@ class Drafting:
         name = str(self.rng.choice([one for one in names if one not in self._names]))
         self._names.add(name)
         return name, replace(spot, kind="spot" if place else "object")
+
+    def gain(self, parts: Sequence[Part]) -> float:
+        """Return by which factor deliveries take longer if each robot tries all of them, by routes and speeds alone."""
+        shared, tried = list[int](), list[int]()
+        for number, member in enumerate(self.members):
+            at, passed = member.start, 0
+            for part in parts:
+                ends = list(part.things.values())
+                if part.right == number:
+                    shared.append(member.steps(member.start, ends)[0])
+                    tried.append(passed + member.steps(at, ends)[0])
+                    break
+                steps, at = member.steps(at, ends[:1])
+                passed += steps + LIMITS["pick"]
+        return max(tried) / max(shared)
 
     def _start(self, routes: Routes) -> Stand:
         """Return a random pose from which most rooms of the storey are reached. Raises RedrawError."""

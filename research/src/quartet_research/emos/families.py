@@ -31,6 +31,8 @@ class Family:
     """Least number of storeys of a building."""
     not_holding: bool = False
     """Whether the robots must hold nothing at the end."""
+    decided_by_time: bool = False
+    """Whether robots that try everything do all of it, too, and only later."""
     sizes: Sequence[tuple[int, int]] = ()
     """Numbers of robots and objects, in turn; then every robot can do everything."""
 
@@ -135,8 +137,8 @@ def _visit(draft: Drafting, spot: Thing, within: float, right: int, *, seen: boo
 FAMILIES: Mapping[str, Family] = {
     "mobility": Family(("spot", "fetch"), 99, 3000, _mobility, storeys=2),
     "perception": Family(("spot", "drone"), 113, 4000, _perception),
-    "distance": Family(("fetch", "stretch"), 89, 4000, _by_distance, not_holding=True),
-    "height": Family(("fetch", "stretch"), 166, 4000, _by_height, not_holding=True),
+    "distance": Family(("fetch", "stretch"), 89, 4000, _by_distance, not_holding=True, decided_by_time=True),
+    "height": Family(("fetch", "stretch"), 166, 4000, _by_height, not_holding=True, decided_by_time=True),
     "multi_floor": Family(("spot", "fetch", "drone"), 52, 5000, _multi_floor, storeys=2),
     "scale_robots": Family(
         ("fetch",), 40, 4000, _for_any_robot, not_holding=True, sizes=((2, 2), (4, 2), (6, 2), (10, 2))

@@ -44,6 +44,8 @@ def samples_of(body: Body) -> Samples:
     return sample(Contacts(body, body.arm), 0)
 
 
+# Episodes of one layout make the same reaches again.
+@lru_cache(maxsize=512)
 def reach(floor: Floor, body: Body, at: Stand, point: Position, seed: int) -> Reach:
     """Return a reach to a point of a storey, its base as near to `at` as possible; equal seeds give equal results.
 
