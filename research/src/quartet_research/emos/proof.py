@@ -16,11 +16,12 @@ from quartet_research.emos.assignments import (
 from quartet_research.emos.drafting import RedrawError
 from quartet_research.emos.instance import Instance
 from quartet_research.emos.oracle import Played, play, work_of
+from quartet_simulation.buildings import LIMITS
 
 PLAYED_SHARE = 0.05
 """Share of the other assignments that are played in full."""
-LEAST_MARGIN, MOST_MARGIN = 1.15, 2.0
-"""Step limit over the steps of the oracle."""
+LEAST_MARGIN, MOST_MARGIN, SLACK = 1.15, 2.0, LIMITS["wait"]
+"""Least and most of the step limit over the steps of the oracle, and steps that a limit may have more in any case."""
 TRY_ALL = "every robot tries every goal"
 
 
@@ -86,7 +87,7 @@ def limit_of(oracle: int, try_all: int | None, most: int) -> int:
     Raises:
         RedrawError: there is no limit that admits the oracle with a margin and not the other.
     """
-    limit = min(most, round(MOST_MARGIN * oracle))
+    limit = min(most, max(round(MOST_MARGIN * oracle), oracle + SLACK))
     if try_all is not None:
         limit = min(limit, (oracle + try_all) // 2)
     if limit < LEAST_MARGIN * oracle:
