@@ -132,7 +132,7 @@ def play_baseline(name: str, task: str, seed: int, robot: str = "") -> Trial:
     else:
         assignment = made.proof.winners[0]
         if name == RANDOM:
-            rng = np.random.default_rng(seed_of(task, seed))
+            rng = np.random.default_rng([seed_of(task, seed), count])
             assignment = tuple(rng.choice(robots, count).tolist())
         elif name == ALL_TO_ONE:
             assignment = all_to(next(one for one in robots if instance.robots[one] == robot), count)
