@@ -21,6 +21,7 @@ SUITES = {
     "bus": "quartet_benchmarks.bus",
     "chaos": "quartet_benchmarks.chaos",
     "dispatch": "quartet_benchmarks.dispatch",
+    "emos": "quartet_research.emos.suite",
     "escapes": "quartet_benchmarks.escapes",
     "faults": "quartet_benchmarks.faults",
     "fleet": "quartet_benchmarks.fleet",
@@ -44,7 +45,7 @@ SUITES = {
 ALL = "all"
 """Name under which every suite runs in its short form."""
 
-_STUDIES = ("armtable", "malmm", "planners", "roco")
+_STUDIES = ("armtable", "emos", "malmm", "planners", "roco")
 SUITES_WITH: dict[str, tuple[str, ...]] = {
     "sensors": ("architectures", "bins", "fleet", "grasps", "home", "perception", "time", "tools"),
     "catalogue": ("home", "perception"),
@@ -57,13 +58,12 @@ SUITES_WITH: dict[str, tuple[str, ...]] = {
     "p_fault": ("architectures", *_STUDIES),
     "out": ("architectures", "home", *_STUDIES),
     **dict.fromkeys(("budget_usd", "price"), ("architectures", *_STUDIES)),
-    **dict.fromkeys(
-        ("framework", "token_limit", "time_limit", "shard", "merge"), ("armtable", "malmm", "planners", "roco")
-    ),
+    **dict.fromkeys(("framework", "token_limit", "time_limit", "shard", "merge"), _STUDIES),
     **dict.fromkeys(("trials", "history"), ("armtable", "planners", "roco")),
     **dict.fromkeys(("suite", "replay"), ("planners",)),
     "robots": ("armtable", "planners", "teams"),
-    **dict.fromkeys(("tasks", "feedback"), ("malmm", "roco")),
+    "tasks": ("emos", "malmm", "roco"),
+    "feedback": ("malmm", "roco"),
     "observation": ("malmm",),
     **dict.fromkeys(("person", "temperature", "wording"), ("roco",)),
 }

@@ -234,6 +234,7 @@ def test_robot_that_cannot_move_fails_to_drive(townhouse, rover):
 
 def test_wait_and_reset_arm_take_their_steps(household):
     assert do(household, "rover", "wait").steps == 500
+    household.begin("rover", Call("wait"))
     ended = do(household, "rover", "reset_arm")
     assert (ended.ok, ended.steps) == (True, 1)
 
@@ -245,8 +246,8 @@ def test_misuse_is_a_typed_error(townhouse, rover, household):
         household.position("teapot")
     with pytest.raises(SimulationError, match="no robot acts"):
         household.advance()
-    household.begin("rover", Call("wait"))
-    with pytest.raises(SimulationError, match=r"the robot 'rover' acts already \(wait\)"):
+    household.begin("rover", Call("reset_arm"))
+    with pytest.raises(SimulationError, match=r"the robot 'rover' acts already \(reset_arm\)"):
         household.begin("rover", Call("wait"))
     for starts, error in (
         ({}, "the robot 'rover' has no start"),

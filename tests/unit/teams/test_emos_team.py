@@ -337,6 +337,13 @@ async def test_a_failed_subtask_is_planned_again_unless_faithful(method, plans, 
     assert room.begun.count(("slim", "nav_to_obj(cup)")) == plans - 1
 
 
+async def test_a_robot_that_stays_silent_claims_nothing():
+    script = Script(leader=BOTH, tall=["{yes}", "list", *calls("cup")], slim=["{yes}", SilentError("gone")])
+    result = await work(PROBLEM, method_of("emos"), Room(), Discussion(script), run)
+    assert list(result.acted[-1].silent) == ["slim"]
+    assert not result.claims_done
+
+
 async def test_planning_again_is_limited():
     result = await work(PROBLEM, method_of("emos"), Room({"nav_to_obj(cup)": "no route"}), Discussion(Player()), run)
     assert len(result.agreements) == 1 + MOST_REPLANS

@@ -78,7 +78,7 @@ def bench(
         typer.Option(
             "--framework",
             help="cmas, dmas, hmas1 or hmas2 (default: all), for malmm sa, ma or malmm (all), for roco dialogue "
-            "(default), central or one_voice; may be repeated.",
+            "(default), central or one_voice, for emos a method or baseline (docs/emos.md); may be repeated.",
             rich_help_panel=PLANNERS,
         ),
     ] = None,
@@ -180,7 +180,7 @@ def bench(
         typer.Option(
             "--tasks",
             help="Tasks, separated by commas, such as put-block,close-jar (default: all); of roco also parts, such as "
-            "text (default: rocobench).",
+            "text (default: rocobench); of emos families, such as mobility,height.",
             rich_help_panel=MALMM,
         ),
     ] = None,

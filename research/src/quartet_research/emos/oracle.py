@@ -75,7 +75,6 @@ def play(
     """
     stage = EpisodeStage(instance, goals=goals, step_limit=step_limit)
     actors = {name: _Actor([calls_of(instance.goals_of(at)) for at in work.get(name, ())]) for name in instance.robots}
-    outcomes: list[Outcome] = []
     idle = dict.fromkeys(actors, False)
     while not stage.over:
         for robot, failed in idle.items():
@@ -83,9 +82,8 @@ def play(
         if all(actor.waits for actor in actors.values()):
             break
         ended = stage.step()
-        outcomes += ended
         idle = {outcome.robot: bool(outcome.reason) for outcome in ended}
-    return Played(stage.succeeded, stage.reached, stage.steps, outcomes)
+    return Played(stage.succeeded, stage.reached, stage.steps, stage.outcomes)
 
 
 def _begin(stage: EpisodeStage, robot: str, actor: _Actor, *, failed: bool) -> None:

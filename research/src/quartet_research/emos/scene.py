@@ -7,7 +7,7 @@ from typing import Any
 from quartet_research.emos.house import body_of, building_of, region_at, resume_of_body
 from quartet_research.emos.instance import Instance
 from quartet_simulation.buildings import Building, Stand, Thing, routes_of
-from quartet_site import rendered
+from quartet_site import capabilities
 from quartet_teams.emos import Problem, Profile
 
 TASK = (
@@ -39,9 +39,8 @@ def problem_of(instance: Instance) -> Problem:
     profiles: list[Profile] = []
     for name, body in instance.robots.items():
         resume = resume_of_body(body)
-        parts = (resume.mobility, resume.perception, resume.manipulation)
-        words = " ".join(part.summary for part in parts)
-        profiles.append(Profile(name, rendered(resume, "json"), words, body_of(body).file.role))
+        full, summary = (capabilities(resume, numbers=numbers) for numbers in (True, False))
+        profiles.append(Profile(name, full, summary, resume.body.role))
     return Problem(task_text(instance), scene_text(instance), profiles)
 
 

@@ -19,6 +19,8 @@ class EpisodeStage:
         self._goals = instance.goals if goals is None else goals
         self._household = household_of(instance, step_limit or instance.step_limit)
         self._calls: dict[str, Call] = {}
+        self.outcomes: list[Outcome] = []
+        """Outcomes of all calls."""
         self.reached = [False] * len(self._goals)
         """Whether each goal has been true."""
         self.succeeded = False
@@ -58,4 +60,6 @@ class EpisodeStage:
             true = [goal.holds(self._household) for goal in self._goals]
             self.reached = [before or now for before, now in zip(self.reached, true, strict=True)]
             self.succeeded = all(true)
-        return [Outcome(one.robot, self._calls[one.robot], "" if one.ok else one.reason) for one in ended]
+        outcomes = [Outcome(one.robot, self._calls[one.robot], "" if one.ok else one.reason) for one in ended]
+        self.outcomes += outcomes
+        return outcomes

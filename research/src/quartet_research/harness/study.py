@@ -15,6 +15,7 @@ from quartet_teams import Model
 
 STUDIES = {
     "armtable": "quartet_research.planners.study:ARM_TABLE",
+    "emos": "quartet_research.emos.study:STUDY",
     "malmm": "quartet_research.malmm.study:STUDY",
     "planners": "quartet_research.planners.study:STUDY",
     "roco": "quartet_research.roco.study:STUDY",

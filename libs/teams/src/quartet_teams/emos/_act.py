@@ -97,6 +97,8 @@ class Acted:
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
     malformed: int = 0
     """Answers that were no call."""
+    silent: Sequence[str] = ()
+    """Robots that did not answer when they were to act."""
 
     @property
     def failures(self) -> list[Outcome]:
@@ -143,6 +145,7 @@ async def act(
             by_name[outcome.robot].hear(outcome)
         idle = [by_name[outcome.robot] for outcome in ended]
     acted.malformed = sum(actor.malformed for actor in actors)
+    acted.silent = [actor.robot for actor in actors if actor.silent]
     return acted
 
 
@@ -175,6 +178,7 @@ class _Actor:
         self.waits = False
         """Whether its last call is to wait."""
         self.malformed = 0
+        self.silent = False
         self._prompts = prompts
         self._subtask = agreement.assignment[robot]
         self._has_work = not is_nothing(self._subtask)
@@ -229,6 +233,7 @@ class _Actor:
             self._turns += 1
             text = await self._say(listed=True)
         except SilentError:
+            self.silent = True
             return None
         self._chat.say(self.robot, text)
         return text

@@ -21,8 +21,11 @@ class Result:
 
     @property
     def claims_done(self) -> bool:
-        """Whether the robots ended by themselves, after calls that all ended well."""
-        return bool(self.acted) and self.acted[-1].ending is Ending.ALL_WAIT and not self.acted[-1].failures
+        """Whether the robots ended by themselves, after calls that all ended well, and none stayed silent."""
+        if not self.acted:
+            return False
+        last = self.acted[-1]
+        return last.ending is Ending.ALL_WAIT and not last.failures and not last.silent
 
 
 async def work(problem: Problem, method: Method, stage: Stage, discussion: Discussion, run: RunProgram) -> Result:

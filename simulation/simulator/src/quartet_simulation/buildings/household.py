@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from quartet_simulation.bodies.body import Body
 from quartet_simulation.buildings.building import Building, Stand
-from quartet_simulation.buildings.plans import plan_of
+from quartet_simulation.buildings.plans import WAIT, plan_of
 from quartet_simulation.buildings.scene import Call, Scene, Thing
 from quartet_simulation.errors import SimulationError, UnknownNameError
 
@@ -67,9 +67,12 @@ class Household(Scene):
         return self.step_limit is not None and self.steps >= self.step_limit
 
     def begin(self, robot: str, call: Call) -> None:
-        """Start an action. Raises UnknownNameError, and SimulationError if the robot acts already."""
+        """Start an action, which ends a wait.
+
+        Raises UnknownNameError, and SimulationError if the robot acts already.
+        """
         one = self.robot(robot)
-        if one.action is not None:
+        if one.action is not None and one.action[0].name != WAIT:
             raise SimulationError(f"the robot '{robot}' acts already ({one.action[0].name}); wait until that ends")
         one.action = (call, plan_of(self, robot, call, self._seed), self.steps)
 

@@ -10,7 +10,8 @@ import numpy as np
 from quartet_simulation.buildings.hand import reach
 from quartet_simulation.buildings.scene import STEP_S, Call, Plan, Robot, Scene
 
-LIMITS = MappingProxyType({"nav_to_obj": 1000, "pick": 100, "place": 100, "reset_arm": 100, "wait": 500})
+WAIT = "wait"
+LIMITS = MappingProxyType({"nav_to_obj": 1000, "pick": 100, "place": 100, "reset_arm": 100, WAIT: 500})
 """Functions that a robot can call, and most steps of each; a failed attempt takes them all."""
 TURN_RAD_S, SLIDE_M_S = 1.5, 0.3
 """Speeds of the joints of all arms."""
@@ -20,9 +21,9 @@ def plan_of(scene: Scene, name: str, call: Call, seed: int) -> Plan:
     """Return what a call of a robot does now; one that cannot be done fails after the limit of its function."""
     robot = scene.robot(name)
     if call.name not in LIMITS:
-        return _failed(robot, "wait", f"there is no function '{call.name}'; valid: {', '.join(LIMITS)}")
-    if call.name == "wait":
-        return Plan(True, "waited", LIMITS["wait"], robot.stand)
+        return _failed(robot, WAIT, f"there is no function '{call.name}'; valid: {', '.join(LIMITS)}")
+    if call.name == WAIT:
+        return Plan(True, "waited", LIMITS[WAIT], robot.stand)
     if call.name != "nav_to_obj" and robot.body.arm is None:
         return _failed(robot, call.name, f"'{name}' has no arm")
     if call.name == "reset_arm":
