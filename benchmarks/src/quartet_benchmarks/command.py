@@ -57,9 +57,8 @@ SUITES_WITH: dict[str, tuple[str, ...]] = {
     "p_fault": ("architectures", *_STUDIES),
     "out": ("architectures", "home", *_STUDIES),
     **dict.fromkeys(("budget_usd", "price"), ("architectures", *_STUDIES)),
-    **dict.fromkeys(
-        ("framework", "token_limit", "time_limit", "shard", "merge"), ("armtable", "malmm", "planners", "roco")
-    ),
+    **dict.fromkeys(("token_limit", "time_limit", "shard", "merge"), ("armtable", "malmm", "planners", "roco")),
+    "framework": ("armtable", "dispatch", "malmm", "planners", "roco"),
     **dict.fromkeys(("trials", "history"), ("armtable", "planners", "roco")),
     **dict.fromkeys(("suite", "replay"), ("planners",)),
     "robots": ("armtable", "planners", "teams"),

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import httpx2
 import jwt
 import pytest
+import yaml
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from fastmcp import FastMCP
@@ -44,7 +45,7 @@ from quartet_contracts import (
 from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
 from quartet_orchestrator.serve import serve
 from quartet_orchestrator.settings import OrchestratorSettings
-from quartet_site import load_robot, load_site
+from quartet_site import RobotFiles, load_robot, load_site
 from support.http_server import serve_app
 
 API_TOKEN = "the-token-of-the-tests"
@@ -621,6 +622,23 @@ def two_robots(settings: OrchestratorSettings, second_robot: dict[str, str]) -> 
 def two(start: Callable[..., Any], two_robots: dict[str, Any]) -> Callable[..., Any]:
     """`async with two() as client`: an orchestrator of summit and second, whose servers can be told apart."""
     return lambda **more: start(servers=two_robots, **more)
+
+
+@pytest.fixture
+def unlike(two: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+    """`summit` has the body of a rover, `second` that of a lifter; the home has a wide crate, too."""
+    site = yaml.safe_load((HOME / "site.yaml").read_text(encoding="utf-8"))
+    crate = {"colours": ["red"], "shape": "box", "size_m": [0.4, 0.3, 0.3]}
+    site["objects"].append({"name": "wide crate", "appearance": crate})
+    (tmp_path / "site.yaml").write_text(yaml.safe_dump(site), encoding="utf-8")
+    files: dict[str, RobotFiles] = {}
+    for name, kind in (("summit", "rover"), ("second", "lifter")):
+        source = HOME.parents[1] / "robots" / kind / "robot.yaml"
+        own = tmp_path / f"{name}.yaml"
+        own.write_text(source.read_text(encoding="utf-8").replace(f"\nname: {kind}", f"\nname: {name}"), "utf-8")
+        resume = source.with_name("resume.json")
+        files[name] = RobotFiles(robot_file=own, site_file=tmp_path / "site.yaml", resume_file=resume)
+    return lambda **more: two(robots=files, **more)
 
 
 @pytest.fixture

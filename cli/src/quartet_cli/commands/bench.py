@@ -78,7 +78,7 @@ def bench(
         typer.Option(
             "--framework",
             help="cmas, dmas, hmas1 or hmas2 (default: all), for malmm sa, ma or malmm (all), for roco dialogue "
-            "(default), central or one_voice; may be repeated.",
+            "(default), central or one_voice; may be repeated. Of dispatch: a team for pairs of tasks, such as emos.",
             rich_help_panel=PLANNERS,
         ),
     ] = None,

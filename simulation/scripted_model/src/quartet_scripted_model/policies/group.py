@@ -36,7 +36,7 @@ def answer(prompt: str) -> str | None:
 
 
 def _assign(prompt: str) -> str:
-    """Give each errand to the robot with the least to do of those that can do it and have not refused it."""
+    """Give each errand to the robot with the least to do of those that can do it; those that few can do come first."""
     errands = _ERRAND.findall(_section(prompt, "Task"))
     talk, scene = _section(prompt, "Conversation"), _object(_section(prompt, "Scene"))
     robots = {name: json.loads(text) for name, text in _RESUME.findall(_section(prompt, "Robots"))}
@@ -44,15 +44,17 @@ def _assign(prompt: str) -> str:
     refused = set(_NO.findall(talk)) | {
         (robot, thing) for robot, why in _REFUSES.findall(talk) for thing, _, _ in errands if thing in why
     }
+    holders = {one["holds"]: name for name, one in scene["agent_description"].items() if one["holds"]}
+    able: dict[str, list[str]] = {}
+    for thing, _, target in errands:
+        can = [name for name in names if _row_fits(scene, name, robots.get(name, {}), thing, target)]
+        free = [name for name in can if (name, thing) not in refused]
+        able[thing] = [holders[thing]] if thing in holders else free or can or names
     load, subtasks = dict.fromkeys(names, 0.0), {name: list[str]() for name in names}
-    for thing, area, target in errands:
-        holder = next((name for name, one in scene["agent_description"].items() if one["holds"] == thing), "")
-        able = [name for name in names if _row_fits(scene, name, robots.get(name, {}), thing, target)]
-        free = [name for name in able if (name, thing) not in refused]
-        chosen = holder or min(free or able or names, key=lambda name: (load[name], names.index(name)))
+    for thing, area, target in sorted(errands, key=lambda one: (one[0] not in holders, len(able[one[0]]))):
+        chosen = min(able[thing], key=lambda name: load[name])
         load[chosen] += 1 + scene["objects_description"][thing]["drive"].get(chosen, 0.0) / 100
-        action = f"move({thing}, {area}, {target})"
-        subtasks[chosen].insert(0 if holder else len(subtasks[chosen]), action)
+        subtasks[chosen].append(f"move({thing}, {area}, {target})")
     return "\n".join(f"{{{name}||{'; '.join(actions) or _NOTHING}}}" for name, actions in subtasks.items())
 
 
