@@ -571,10 +571,10 @@ def start(settings: OrchestratorSettings) -> Callable[..., Any]:
 async def replica(
     settings: OrchestratorSettings, tmp_path: Path, eventually: Callable[..., Any]
 ) -> AsyncIterator[Callable[..., Any]]:
-    """`await replica(servers)`: an orchestrator in a process of its own, ready to work."""
+    """`await replica(servers, robots)`: an orchestrator in a process of its own, ready to work."""
     started: list[Any] = []
 
-    async def run(servers: dict[str, Any] | None = None) -> Any:
+    async def run(servers: dict[str, Any] | None = None, robots: Mapping[str, RobotFiles] | None = None) -> Any:
         ready = tmp_path / f"replica{len(started)}.json"
         environment = {
             **os.environ,
@@ -587,6 +587,9 @@ async def replica(
             "QUARTET_GRANT_PRIVATE_KEY": settings.grant_private_key.get_secret_value(),
             "QUARTET_API_TOKEN": settings.api_token.get_secret_value(),
         }
+        if robots:
+            files = {name: one.model_dump(mode="json", exclude_none=True) for name, one in robots.items()}
+            environment["QUARTET_ROBOTS"] = json.dumps(files)
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "quartet_orchestrator", env=environment, stderr=asyncio.subprocess.DEVNULL
         )
@@ -625,7 +628,7 @@ def two(start: Callable[..., Any], two_robots: dict[str, Any]) -> Callable[..., 
 
 
 @pytest.fixture
-def unlike(two: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+def unlike_robots(tmp_path: Path) -> dict[str, RobotFiles]:
     """`summit` has the body of a rover, `second` that of a lifter; the home has a wide crate, too."""
     site = yaml.safe_load((HOME / "site.yaml").read_text(encoding="utf-8"))
     crate = {"colours": ["red"], "shape": "box", "size_m": [0.4, 0.3, 0.3]}
@@ -638,7 +641,13 @@ def unlike(two: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
         own.write_text(source.read_text(encoding="utf-8").replace(f"\nname: {kind}", f"\nname: {name}"), "utf-8")
         resume = source.with_name("resume.json")
         files[name] = RobotFiles(robot_file=own, site_file=tmp_path / "site.yaml", resume_file=resume)
-    return lambda **more: two(robots=files, **more)
+    return files
+
+
+@pytest.fixture
+def unlike(two: Callable[..., Any], unlike_robots: dict[str, RobotFiles]) -> Callable[..., Any]:
+    """As `two`, with unlike robots."""
+    return lambda **more: two(robots=unlike_robots, **more)
 
 
 @pytest.fixture

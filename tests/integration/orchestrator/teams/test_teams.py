@@ -15,7 +15,7 @@ from quartet_contracts import PARKING, TEAM_QUEUE, State, Task, TaskSubmission
 from quartet_orchestrator.tasks import team
 from quartet_orchestrator.tasks.part import has_picked
 from quartet_site import load_site
-from support.store import KEYS, command
+from support.team_crash import crash
 
 HOME = Path(__file__).parents[4] / "deploy" / "sites" / "home"
 CAN, MUG = "red coke can", "blue mug"
@@ -376,17 +376,6 @@ async def submit(bus):
     now, budget = time.time(), TaskSubmission(sentence=SENTENCE).budget
     fields = {"robot": TEAM_QUEUE, "team": "hmas2", "created_at": now, "deadline": now + 300, "budget": budget}
     await bus.tasks.submit(Task(task_id="t1", sentence=SENTENCE, **fields))
-
-
-async def crash(process, bus):
-    """SIGKILL; its leases are made to run out at once, so that the test need not wait for them."""
-    process.kill()
-    await process.wait()
-    for robot in (TEAM_QUEUE, "summit", "second"):
-        await command(bus, "DEL", KEYS.robot_lease(robot))
-        stream = KEYS.task_stream(robot)
-        for entry, _ in await command(bus, "XRANGE", stream, "-", "+", "COUNT", 1):
-            await command(bus, "XCLAIM", stream, "orchestrator", "dead", 0, entry, "IDLE", 60_000)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from quartet_orchestrator.tasks.briefs import RobotBrief
 from quartet_orchestrator.tasks.errands import Errand, TeamState
 from quartet_orchestrator.tasks.scene import HomeScene, conflict
 from quartet_site import Abilities, SiteFile, capabilities, summarised
-from quartet_teams import AnswerError, Complaint
+from quartet_teams import Complaint, MalformedPlanError
 from quartet_teams.emos import NOTHING, Assignment, Problem, Profile
 
 SEPARATOR = ";"
@@ -88,19 +88,19 @@ class SubtaskChecker:
         """Return what is wrong with an assignment."""
         try:
             subtasks = self.read(plan)
-        except AnswerError as error:
+        except MalformedPlanError as error:
             return [("parse", str(error))]
         return [("constraints", reason) for reason in self._reasons(subtasks)]
 
     def read(self, plan: Assignment) -> dict[str, list[str]]:
-        """Return the errands of each robot, in order. Raises AnswerError."""
+        """Return the errands of each robot, in order. Raises MalformedPlanError."""
         valid = {_plain(errand.action): errand.action for errand in self._state.open}
         subtasks: dict[str, list[str]] = {}
         for robot, subtask in plan.items():
             parts = [part.strip() for part in subtask.split(SEPARATOR) if part.strip(" .")]
             nothing = [_plain(part) for part in parts] == [_plain(NOTHING)]
             if wrong := [part for part in parts if not nothing and _plain(part) not in valid]:
-                raise AnswerError(
+                raise MalformedPlanError(
                     f"'{wrong[0][:200]}' of {robot} is no errand; valid: {f'{SEPARATOR} '.join(valid.values())}."
                 )
             subtasks[robot] = [] if nothing else [valid[_plain(part)] for part in parts]

@@ -3,7 +3,6 @@
 from quartet_bus import LeaseEpoch, NoAnswerError, TaskDelivery
 from quartet_contracts import MAX_PROMPT, ContractError, ProgramRequest, TaskStatus, Usage
 from quartet_contracts.journal import TeamProgram, TeamSubtasks
-from quartet_contracts.skills import MAX_PROGRAM
 from quartet_orchestrator.tasks.group import GroupState, SubtaskChecker, problem_of
 from quartet_orchestrator.tasks.run import RunContext
 from quartet_orchestrator.tasks.team import TeamRun
@@ -62,8 +61,6 @@ class GroupRun(TeamRun):
         """Return what a program prints, or why it did not run."""
         if any(brief.setup.programs == "deny" for brief in self._context.briefs.values()):
             return DENIED
-        if len(code) > MAX_PROGRAM:
-            return f"The program did not run: it has {len(code)} characters; at most {MAX_PROGRAM} are allowed."
         queue = self._bus.programs
         request = ProgramRequest(code=code, **self._request_fields(queue, self._speaker))
         try:
