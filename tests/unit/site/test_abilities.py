@@ -59,9 +59,7 @@ def test_the_numbers_of_a_refusal_are_those_that_a_group_is_shown():
     shelf, box = surface(1.2), thing(0.05, 0.05, 0.2)
     shown = json.loads(capabilities(summarised(resume), numbers=True, from_above=True))["manipulation"]["reach"]
     away = ROVER.put_distance(shelf)
-    highest = max(
-        high for (_, high), (near, far) in ((one["height"], one["distance"]) for one in shown) if near <= away <= far
-    )
+    highest = max(one["height"][1] for one in shown if one["distance"][0] <= away <= one["distance"][1])
     assert f"needs the finger tips at {ROVER.put_height(shelf, box):.2f} m, and rover gets them to {highest:.2f} m" in (
         ROVER.no_put(shelf, box)
     )
