@@ -102,13 +102,13 @@ class TeamWords:
 
 def _subtask_turn(at: float, turn: TeamTurn) -> Line | None:
     """Return what a group says that shares whole subtasks out, None for a turn of another team."""
+    if CODE.search(turn.text):
+        return _program_turn(at, turn)
     items = {name.strip(): text.strip() for name, text in ITEM.findall(turn.text)}
-    if CODE.search(turn.text) or not (items or YES.search(turn.text)):
-        return _program_turn(at, turn) if CODE.search(turn.text) else None
     if not items:
-        return _line(turn.participant, at, "accepts its subtask", "good")
-    if reason := items.get("no"):
-        return _line(turn.participant, at, f"refuses its subtask: {clip(reason, SHORT_TEXT)}", "notice")
+        return _line(turn.participant, at, "accepts its subtask", "good") if YES.search(turn.text) else None
+    if "no" in items:
+        return _line(turn.participant, at, f"refuses its subtask: {clip(items['no'], SHORT_TEXT)}", "notice")
     body = "\n".join(
         f"{name}: {', '.join(_words(part.strip()) for part in text.split(';'))}" for name, text in items.items()
     )

@@ -5,6 +5,7 @@ from quartet_contracts import MAX_PROMPT, ContractError, ProgramRequest, TaskSta
 from quartet_contracts.journal import TeamProgram, TeamSubtasks
 from quartet_orchestrator.tasks.group import GroupState, SubtaskChecker, problem_of
 from quartet_orchestrator.tasks.run import RunContext
+from quartet_orchestrator.tasks.scene import HomeScene
 from quartet_orchestrator.tasks.team import TeamRun
 from quartet_teams import Discussion
 from quartet_teams.emos import MOST_REPLANS, agree, method_of
@@ -24,17 +25,18 @@ class GroupRun(TeamRun):
         self._state = self._group = GroupState(self._split, context.fleet.names, self._unable)
 
     async def _agree(self, robots: list[str]) -> bool:
-        plan = self._group.next_errands(await self._scene(robots))
+        scene = await self._scene(robots)
+        plan = self._group.next_errands(scene)
         if plan or self._group.running:
             return await self._begin_plan(plan, robots)
         if self._group.discussions > MOST_REPLANS:
             return False
-        await self._discuss(robots)
+        await self._discuss(robots, scene)
         return True
 
-    async def _discuss(self, robots: list[str]) -> None:
+    async def _discuss(self, robots: list[str], scene: HomeScene) -> None:
         """Let the robots share the open errands out, and note how, unless one drops out meanwhile."""
-        scene, checker = await self._scene(robots), SubtaskChecker(self._group)
+        checker = SubtaskChecker(self._group)
         agreement = await agree(
             problem_of(self._group, scene, self._context.briefs),
             method_of("emos"),
