@@ -1,4 +1,4 @@
-"""Unlike robots get tasks that name no robot: each is done, and none is begun by a robot that cannot do it."""
+"""Unlike robots get tasks that name no robot, or that a team does: none is begun by a robot that cannot do it."""
 
 import shutil
 import time
@@ -16,6 +16,7 @@ from quartet_benchmarks.errors import OptionError, UnfitPlacementError
 from quartet_benchmarks.home.world import Goal, Truth, World
 from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult, Rate
 from quartet_benchmarks.resume import Check
+from quartet_benchmarks.robot_time import parts_of_team
 from quartet_contracts import TERMINAL, State, TaskStatus, TaskSubmission
 from quartet_contracts.journal import SkillRequested
 from quartet_deployment import (
@@ -97,12 +98,17 @@ class Bodies:
 def run(parameters: BenchParameters) -> BenchResult:
     """Run the suite; `episodes` is the number of placements (default 10; 1 with --short), each with four tasks.
 
-    `kinds` are the robots (default: rover and lifter). Raises StackError, UnfitPlacementError, OptionError.
+    `kinds` are the robots (default: rover and lifter). With the option `framework`, a team does two jobs at a time
+    as one task: one that only some robots can do, and one that all can. Raises StackError, UnfitPlacementError,
+    OptionError.
     """
     kinds = parameters.kinds or ROBOTS
     if len(set(kinds)) < 2:
         raise OptionError(f"robot: {', '.join(kinds)}; valid: two or more that differ, with --robot for each")
     count = parameters.episodes or (1 if parameters.short else PLACEMENTS)
+    teams = parameters.options.get("framework") or []
+    if teams[1:]:
+        raise OptionError(f"framework: {', '.join(teams)}; valid: one team, such as emos")
     bodies = Bodies(kinds, parameters.seed)
     options = StackOptions(
         state_dir=state_folder() / "bench-dispatch",
@@ -118,18 +124,23 @@ def run(parameters: BenchParameters) -> BenchResult:
         for number in range(count):
             seed = parameters.seed * 10_000 + number
             jobs = _set_up(world, site, bodies, stack.robots, seed)
-            ended, truth = _play(api, jobs), world.truth()
+            ended = _play_team(api, jobs, teams[0]) if teams else _play(api, jobs)
+            truth = world.truth()
             for job, (end, begun_by) in zip(jobs, ended, strict=True):
                 rows.append(row := _row(seed, job, end, begun_by, truth))
                 who = ", ".join(row["begun_by"]) or "no robot"
                 parameters.progress(f"seed {seed}: {row['sentence']} By {who}: {row['summary']}")
+    team_tasks = [
+        all(row["done"] for row in rows if row["task"] == task) for task in dict.fromkeys(row["task"] for row in rows)
+    ]
     wrong = [row for row in rows if set(row["begun_by"]) & set(row["unable"])]
     only = [row for row in rows if row["unable"]]
     shares = {kind: [row for row in rows if row["kind"] == kind] for kind in dict.fromkeys(JOBS)}
     return BenchResult(
         "dispatch",
-        {"seed": parameters.seed, "episodes": count, "robot": ", ".join(kinds)},
+        {"seed": parameters.seed, "episodes": count, "robot": ", ".join(kinds), "team": ", ".join(teams) or "none"},
         {
+            **({"team_tasks_done": Rate(sum(team_tasks), len(team_tasks))} if teams else {}),
             "done": Rate(sum(row["done"] for row in rows), len(rows)),
             "begun_by_an_unable_robot": Rate(len(wrong), len(rows)),
             "done_of_those_that_only_some_can_do": Rate(sum(row["done"] for row in only), len(only)),
@@ -143,7 +154,8 @@ def run(parameters: BenchParameters) -> BenchResult:
             "that all robots can do (plain). Begun: a robot took the task and called a skill. Which robots are unable "
             "is measured by their fingers' opening and by inverse kinematics with other random numbers than those of "
             "the resumes, without the margins that tasks are handed out by. Done: SUCCEEDED, and the thing lies there "
-            "by ground truth.",
+            "by ground truth. A team does each of the first two together with a plain one, as one task; it is done "
+            "when both are, and the task SUCCEEDED.",
         ],
     )
 
@@ -201,6 +213,23 @@ def _play(api: OrchestratorClient, jobs: Sequence[Job]) -> list[tuple[TaskStatus
     return [(task, []) if isinstance(task, str) else _end(api, task) for task in taken]
 
 
+def _play_team(api: OrchestratorClient, jobs: Sequence[Job], team: str) -> list[tuple[TaskStatus | str, list[str]]]:
+    """Let a team do the jobs, two at a time; return how the task of each has ended, and which robots have begun it."""
+    plain = iter([job for job in jobs if job.kind == "plain"])
+    ended: dict[str, tuple[TaskStatus | str, list[str]]] = {}
+    for job in (one for one in jobs if one.kind != "plain"):
+        pair = [job, next(plain)]
+        carried = [f"the {one.goal.object} from the {one.area} on the {one.goal.target}" for one in pair]
+        task = TaskSubmission(sentence=f"Put {' and '.join(carried)}.", team=team, timeout_s=TASK_TIMEOUT_S)
+        status = api.submit(task)
+        end, _ = _end(api, status)
+        begun = parts_of_team(api.events(status.task.task_id))
+        for one in pair:
+            action = f"move({one.goal.object}, {one.area}, {one.goal.target})"
+            ended[one.goal.object] = end, [robot for robot, tasks in begun.items() if action in tasks.values()]
+    return [ended[job.goal.object] for job in jobs]
+
+
 def _submit(api: OrchestratorClient, job: Job) -> TaskStatus | str:
     try:
         return api.submit(TaskSubmission(sentence=job.sentence, timeout_s=TASK_TIMEOUT_S))
@@ -221,6 +250,7 @@ def _row(seed: int, job: Job, end: TaskStatus | str, begun_by: list[str], truth:
     return {
         "seed": seed,
         "kind": job.kind,
+        "task": job.goal.object if isinstance(end, str) else end.task.task_id,
         "object": job.goal.object,
         "target": job.goal.target,
         "unable": sorted(job.unable),

@@ -237,6 +237,8 @@ FORBIDDEN = {
         ("EVAL", "return redis.call('PEXPIRE', KEYS[1], 1)", 1, "quartet:journal:t1"),
         ("XREAD", "STREAMS", "quartet:replies:approach:o1", "0"),
         ("XADD", "quartet:replies:pick:o1", "*", "m", "x"),
+        ("XADD", "quartet:replies:program:p1", "*", "m", "x"),
+        ("XREADGROUP", "GROUP", "executors", "me", "STREAMS", "quartet:programs", ">"),
         ("EVAL", "return redis.call('XADD', KEYS[1], '*', 'm', 'x')", 1, "quartet:replies:pick:o1"),
         ("GET", "quartet:image:approach:t1:abc"),
         ("HGETALL", "quartet:transcripts:approach:t1"),
@@ -249,6 +251,13 @@ FORBIDDEN = {
         ("EVAL", "return redis.call('INCR', KEYS[1])", 1, "quartet:epoch:t1"),
         ("EVAL", "return redis.call('GET', KEYS[1])", 1, "quartet:status:t1"),
         ("EVAL", "return redis.call('XRANGE', KEYS[1], '-', '+')", 1, "quartet:journal:t1"),
+    ],
+    "executor": [
+        ("XADD", "quartet:programs", "*", "m", "x"),
+        ("XADD", "quartet:replies:turn:t1", "*", "m", "x"),
+        ("XREADGROUP", "GROUP", "speakers", "me", "STREAMS", "quartet:turns", ">"),
+        ("SET", "quartet:done:turn:t1", "x"),
+        ("XADD", "quartet:journal:t1", "*", "m", "x"),
     ],
     "orchestrator": [
         ("FLUSHALL",),

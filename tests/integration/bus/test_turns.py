@@ -1,13 +1,13 @@
-"""Questions to the participants of teams, and their answers."""
+"""Questions to the participants of teams, their programs, and the answers."""
 
 import asyncio
 import time
 
 import pytest
 
-from quartet_bus import Bus, Credentials, NoAnswerError
+from quartet_bus import Bus, BusOptions, Credentials, NoAnswerError
 from quartet_bus.access import acl_file, digest
-from quartet_contracts import TurnAnswer, TurnRequest
+from quartet_contracts import ProgramAnswer, ProgramRequest, TurnAnswer, TurnRequest
 from quartet_process import Secret
 from support.store import command
 
@@ -53,7 +53,7 @@ async def test_without_anybody_who_speaks_there_is_an_error_soon(bus):
 async def test_without_an_answer_there_is_an_error_at_the_deadline(bus, other):
     asking = asyncio.create_task(bus.turns.ask(turn(bus, deadline=time.time() + 0.5), 30))
     await take(other)
-    with pytest.raises(NoAnswerError, match="gave no answer in time"):
+    with pytest.raises(NoAnswerError, match="the turn of 'ada' got no answer in time"):
         await asking
 
 
@@ -103,3 +103,33 @@ async def test_only_an_approach_agent_may_answer(make_redis, tmp_path, bus_optio
     finally:
         for bus in opened:
             await bus.close()
+
+
+def program(bus, number=1):
+    now, request_id = time.time(), f"program-{number}"
+    fields = {"robot": "ada", "created_at": now, "deadline": now + 60, "code": "print(1)"}
+    reply_to = bus.programs.reply_stream(request_id)
+    return ProgramRequest(request_id=request_id, task_id="t1", reply_to=reply_to, **fields)
+
+
+async def test_a_program_of_an_executor_that_has_died_is_taken_by_another_and_has_no_grant(make_redis, tmp_path):
+    hasty = BusOptions(lease_s=0.5, block_ms=50)
+    users = tmp_path / "users.acl"
+    users.write_text(acl_file({role: [digest(f"password of {role}")] for role in ("orchestrator", "executor")}))
+    url = make_redis(users=users).url
+
+    async def open_as(role):
+        return await Bus.connect(url, hasty, credentials=Credentials(role, Secret.fixed(f"password of {role}")))
+
+    async with await open_as("orchestrator") as orchestrator, await open_as("executor") as alive:
+        asking = asyncio.create_task(orchestrator.programs.ask(program(orchestrator), 30))
+        async with await open_as("executor") as dead, asyncio.timeout(30):
+            while (delivery := await dead.programs.take()) is None:
+                pass
+        async with asyncio.timeout(30):
+            while (delivery := await alive.programs.take()) is None:
+                pass
+        assert delivery.redelivered
+        assert "grant" not in delivery.message.model_dump()
+        assert await alive.programs.finish(delivery, ProgramAnswer(request_id="program-1", text="1"))
+        assert (await asking).text == "1"

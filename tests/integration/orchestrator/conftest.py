@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import httpx2
 import jwt
 import pytest
+import yaml
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from fastmcp import FastMCP
@@ -44,7 +45,7 @@ from quartet_contracts import (
 from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
 from quartet_orchestrator.serve import serve
 from quartet_orchestrator.settings import OrchestratorSettings
-from quartet_site import load_robot, load_site
+from quartet_site import RobotFiles, load_robot, load_site
 from support.http_server import serve_app
 
 API_TOKEN = "the-token-of-the-tests"
@@ -570,10 +571,10 @@ def start(settings: OrchestratorSettings) -> Callable[..., Any]:
 async def replica(
     settings: OrchestratorSettings, tmp_path: Path, eventually: Callable[..., Any]
 ) -> AsyncIterator[Callable[..., Any]]:
-    """`await replica(servers)`: an orchestrator in a process of its own, ready to work."""
+    """`await replica(servers, robots)`: an orchestrator in a process of its own, ready to work."""
     started: list[Any] = []
 
-    async def run(servers: dict[str, Any] | None = None) -> Any:
+    async def run(servers: dict[str, Any] | None = None, robots: Mapping[str, RobotFiles] | None = None) -> Any:
         ready = tmp_path / f"replica{len(started)}.json"
         environment = {
             **os.environ,
@@ -586,6 +587,9 @@ async def replica(
             "QUARTET_GRANT_PRIVATE_KEY": settings.grant_private_key.get_secret_value(),
             "QUARTET_API_TOKEN": settings.api_token.get_secret_value(),
         }
+        if robots:
+            files = {name: one.model_dump(mode="json", exclude_none=True) for name, one in robots.items()}
+            environment["QUARTET_ROBOTS"] = json.dumps(files)
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "quartet_orchestrator", env=environment, stderr=asyncio.subprocess.DEVNULL
         )
@@ -621,6 +625,29 @@ def two_robots(settings: OrchestratorSettings, second_robot: dict[str, str]) -> 
 def two(start: Callable[..., Any], two_robots: dict[str, Any]) -> Callable[..., Any]:
     """`async with two() as client`: an orchestrator of summit and second, whose servers can be told apart."""
     return lambda **more: start(servers=two_robots, **more)
+
+
+@pytest.fixture
+def unlike_robots(tmp_path: Path) -> dict[str, RobotFiles]:
+    """`summit` has the body of a rover, `second` that of a lifter; the home has a wide crate, too."""
+    site = yaml.safe_load((HOME / "site.yaml").read_text(encoding="utf-8"))
+    crate = {"colours": ["red"], "shape": "box", "size_m": [0.4, 0.3, 0.3]}
+    site["objects"].append({"name": "wide crate", "appearance": crate})
+    (tmp_path / "site.yaml").write_text(yaml.safe_dump(site), encoding="utf-8")
+    files: dict[str, RobotFiles] = {}
+    for name, kind in (("summit", "rover"), ("second", "lifter")):
+        source = HOME.parents[1] / "robots" / kind / "robot.yaml"
+        own = tmp_path / f"{name}.yaml"
+        own.write_text(source.read_text(encoding="utf-8").replace(f"\nname: {kind}", f"\nname: {name}"), "utf-8")
+        resume = source.with_name("resume.json")
+        files[name] = RobotFiles(robot_file=own, site_file=tmp_path / "site.yaml", resume_file=resume)
+    return files
+
+
+@pytest.fixture
+def unlike(two: Callable[..., Any], unlike_robots: dict[str, RobotFiles]) -> Callable[..., Any]:
+    """As `two`, with unlike robots."""
+    return lambda **more: two(robots=unlike_robots, **more)
 
 
 @pytest.fixture

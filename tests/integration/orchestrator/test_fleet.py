@@ -6,11 +6,9 @@ from pathlib import Path
 
 import httpx2
 import pytest
-import yaml
 
 from quartet_bus import Bus, BusOptions, BusUnavailableError, LeaseLostError
 from quartet_contracts import ANY_ROBOT, TERMINAL, ApproachResult, Skill, State
-from quartet_site import RobotFiles
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 
@@ -204,23 +202,6 @@ async def test_a_pick_alone_is_of_the_robot_that_stands_there(two):
         )
         named = await client.http.post("/skills/pick?robot=second", json={"object_name": "red coke can"})
         assert named.json()["task"]["robot"] == "second"
-
-
-@pytest.fixture
-def unlike(two, tmp_path):
-    """`summit` has the body of a rover, `second` that of a lifter; the home has a wide crate, too."""
-    site = yaml.safe_load((DEPLOY / "sites" / "home" / "site.yaml").read_text(encoding="utf-8"))
-    crate = {"colours": ["red"], "shape": "box", "size_m": [0.4, 0.3, 0.3]}
-    site["objects"].append({"name": "wide crate", "appearance": crate})
-    (tmp_path / "site.yaml").write_text(yaml.safe_dump(site), encoding="utf-8")
-    files = {}
-    for name, kind in (("summit", "rover"), ("second", "lifter")):
-        source = DEPLOY / "robots" / kind / "robot.yaml"
-        own = tmp_path / f"{name}.yaml"
-        own.write_text(source.read_text(encoding="utf-8").replace(f"\nname: {kind}", f"\nname: {name}"), "utf-8")
-        resume = source.with_name("resume.json")
-        files[name] = RobotFiles(robot_file=own, site_file=tmp_path / "site.yaml", resume_file=resume)
-    return lambda: two(robots=files)
 
 
 async def test_a_task_that_names_no_robot_goes_to_one_that_is_able(unlike, agents, model, do):

@@ -479,6 +479,6 @@ async def test_a_team_for_programs_needs_its_robot_and_a_name_that_there_is(two)
         assert asked.status_code == 422
         assert "name the robot; valid: second, summit" in asked.text
         asked = await client.http.post("/tasks", json={"sentence": SENTENCE, "team": "trio"})
-        assert "there is no team 'trio'; valid: cmas, dmas, hmas1, hmas2, roco, sa, ma, malmm" in asked.text
+        assert "there is no team 'trio'; valid: cmas, dmas, hmas1, hmas2, emos, roco, sa, ma, malmm" in asked.text
         step = {"code": "print(1)"}
         assert (await client.http.post("/skills/executor", json=step)).status_code in (404, 405)

@@ -27,6 +27,8 @@ from quartet_contracts import (
     PickResult,
     PlaceArguments,
     PlaceResult,
+    ProgramAnswer,
+    ProgramRequest,
     SceneObject,
     Skill,
     SkillRequest,
@@ -120,6 +122,8 @@ HAPPENINGS = [
     journal.Note(text="retry"),
     journal.TeamErrands(errands={"red coke can": "kitchen -> sofa table"}),
     journal.TeamTurn(participant="summit1", text="I Agree"),
+    journal.TeamProgram(participant="summit1", text="True"),
+    journal.TeamSubtasks(subtasks={"summit1": ["move(a, b, c)"]}, agreed=True, rounds=1),
     journal.TeamStep(
         step=1, plan={"summit1": "move(a, b, c)"}, tasks={"summit1": "t2"}, stops={"summit1": {"nav2": 1}}
     ),
@@ -151,6 +155,10 @@ MESSAGES = [
         reply_to="s",
     ),
     TurnAnswer(request_id="r1", text="I Agree", usage=Usage(turns=1)),
+    ProgramRequest(
+        request_id="r1", task_id="t1", robot="summit1", code="print(1)", created_at=NOW, deadline=NOW, reply_to="s"
+    ),
+    ProgramAnswer(request_id="r1", text="1"),
     TaskStatus(task=task(), state=State.PAUSED, report=REPORT, question="which?", updated_at=NOW),
     *(JournalEvent(task_id="t1", actor="pick", at=NOW, event=h, request_id="r1") for h in HAPPENINGS),
 ]

@@ -204,6 +204,32 @@ def test_who_decides_is_told_once_when_it_is_the_scripted_model() -> None:
     assert words(Narrator().tell(event("orchestrator", **{**turn, "model": "openai/gpt-5"}))) == []
 
 
+def test_a_group_is_told_by_who_gets_what_who_refuses_and_what_programs_print() -> None:
+    narrator = Narrator()
+
+    def tell(**fields: Any) -> tuple[str, str, str]:
+        (line,) = narrator.tell(event("orchestrator", **fields)).lines
+        return line.actor, "".join(span.text for span in line.spans), line.body
+
+    def says(participant: str, text: str) -> tuple[str, str, str]:
+        return tell(kind="team_turn", participant=participant, text=text)
+
+    cup, can = "move(red cup, kitchen, desk)", "move(blue can, hallway, toy shelf)"
+    told = "ada: red cup, kitchen → desk, blue can, hallway → toy shelf\nbob: Nothing to do"
+    items = f"I compare.\n{{ada||{cup}; {can}}}\n{{bob||Nothing to do}}"
+    assert says("leader", items) == ("leader", "proposes subtasks", told)
+    assert says("ada", "Fine.\n```python\nprint({1: 2})\n```") == ("ada", "Fine. writes a program", "")
+    assert tell(kind="team_program", participant="ada", text="True\n") == ("ada", "program: True", "")
+    assert says("ada", "So: {yes}") == ("ada", "accepts its subtask", "")
+    assert says("bob", "{no||too high}") == ("bob", "refuses its subtask: too high", "")
+    subtasks = {"ada": [cup, can], "bob": []}
+    told = "ada: red cup, kitchen → desk, blue can, hallway → toy shelf\nbob: waits"
+    head = "all agree to their subtasks"
+    assert tell(kind="team_subtasks", subtasks=subtasks, agreed=True, rounds=2) == ("orchestrator", head, told)
+    head = "the leader's last subtasks count"
+    assert tell(kind="team_subtasks", subtasks=subtasks, agreed=False, rounds=4) == ("orchestrator", head, told)
+
+
 def test_a_team_is_told_by_who_proposes_who_objects_and_what_each_robot_does() -> None:
     narrator = Narrator()
 

@@ -16,7 +16,9 @@ from quartet_site import (
     SiteFileError,
     Surface,
     load_resume,
+    capabilities,
     load_robots,
+    summarised,
 )
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
@@ -51,6 +53,20 @@ def test_fingers_go_around_the_narrower_side():
     assert not LIFTER.no_hold(thing(0.2, 0.08, 0.1))
     assert not ROVER.no_hold(thing()), "nobody knows how wide it is"
     assert not ROVER.no_hold(thing(0.2, 0.2, 0.1, shape="irregular")), "the box around it says little"
+
+
+def test_the_numbers_of_a_refusal_are_those_that_a_group_is_shown():
+    resume = setup("rover").resume
+    assert resume is not None
+    shelf, box = surface(1.2), thing(0.05, 0.05, 0.2)
+    shown = json.loads(capabilities(summarised(resume), numbers=True, from_above=True))["manipulation"]["reach"]
+    away = ROVER.put_distance(shelf)
+    highest = max(one["height"][1] for one in shown if one["distance"][0] <= away <= one["distance"][1])
+    assert f"needs the finger tips at {ROVER.put_height(shelf, box):.2f} m, and rover gets them to {highest:.2f} m" in (
+        ROVER.no_put(shelf, box)
+    )
+    assert ROVER.put_distance(bin_of(0.4)) == ROVER.robot.approach.standoff_m.container_place
+    assert f"grasps up to {ROVER.widest_m:.3f} m" in ROVER.no_hold(thing(0.2, 0.08, 0.1))
 
 
 def test_every_place_of_the_home_is_reached_by_both_and_they_differ_in_what_they_hold():

@@ -37,8 +37,8 @@ def run(
         str | None,
         typer.Option(
             "--team",
-            help="Several models do it: for all robots together cmas, dmas, hmas1 or hmas2, for arms at one table "
-            "roco; for one robot's arm, by programs, sa, ma or malmm.",
+            help="Several models do it: for all robots together cmas, dmas, hmas1, hmas2 or, if "
+            "they are unlike, emos, for arms at one table roco; for one robot's arm, by programs, sa, ma or malmm.",
         ),
     ] = None,
     timeout_s: TimeoutS = None,

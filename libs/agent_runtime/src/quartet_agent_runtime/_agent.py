@@ -1,6 +1,6 @@
 """What an agent is (AgentDefinition, CodedAgent), and what its process hands to each request (AgentContext)."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -10,7 +10,7 @@ from quartet_agent_runtime._request_context import RequestContext
 from quartet_agent_runtime._settings import AgentSettings
 from quartet_agent_runtime._toolbox import Surround
 from quartet_agent_runtime.gateway import GatewayClient
-from quartet_contracts import Skill, SkillArguments
+from quartet_contracts import ProgramAnswer, ProgramRequest, Skill, SkillArguments
 from quartet_procedures import Procedure
 from quartet_site import RobotFile, RobotSetup, SiteFile
 
@@ -26,6 +26,8 @@ Prepare = Callable[[RequestContext], Awaitable[None]]
 Perform = Callable[[RequestContext], Awaitable[dict[str, Any]]]
 """Does a whole request and returns the fields of its result: success, error_code, reason, and those of the skill."""
 
+Calculate = Callable[[ProgramRequest, float], Coroutine[Any, Any, ProgramAnswer]]
+"""Runs a program that has no grant and no function to call, within a time [s]."""
 
 RunProcedure = Callable[[dict[str, Any], dict[str, Any]], Procedure]
 """Begins the procedure of a skill, with the request's arguments and the Facts of the prompt."""
@@ -59,6 +61,8 @@ class CodedAgent:
 
     skill: Skill
     perform: Perform
+    calculate: Calculate | None = None
+    """Also runs the programs of teams that only calculate; None: the agent runs none."""
     speaks: ClassVar[bool] = False
 
 

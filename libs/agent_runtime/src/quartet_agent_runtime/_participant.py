@@ -1,20 +1,40 @@
-"""The participant of a robot in a team's discussion: answers with its own model what it is asked, and moves nothing."""
+"""Answers to the requests of teams: what a robot's participant says by a model of its own, or what a program prints."""
 
 import asyncio
 import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
-from quartet_agent_runtime._protocols import TurnSource
+from quartet_agent_runtime._protocols import TeamSource
 from quartet_agent_runtime.errors import ModelUnavailableError
 from quartet_agent_runtime.gateway import GatewayClient
-from quartet_contracts import MAX_SPOKEN, TurnAnswer, TurnRequest, Usage
+from quartet_contracts import MAX_SPOKEN, ProgramAnswer, TeamRequest, TurnAnswer, TurnRequest, Usage
 from quartet_process import correlation_ids, unless_stopped
 
 log = logging.getLogger(__name__)
 RETRY_S = 0.5
+Asked = TypeVar("Asked", bound=TeamRequest)
+Told = TypeVar("Told", TurnAnswer, ProgramAnswer)
 
 
-async def speak(source: TurnSource, model: GatewayClient, timeout_s: float, stop: asyncio.Event) -> None:
-    """Answer the turns of teams until `stop` is set; one after the other, beside the agent's own work."""
+async def speak(
+    source: TeamSource[TurnRequest, TurnAnswer], model: GatewayClient, timeout_s: float, stop: asyncio.Event
+) -> None:
+    """Answer the turns of teams by the model until `stop` is set."""
+
+    async def answer(request: TurnRequest, left_s: float) -> TurnAnswer:
+        return await answer_turn(request, model, min(timeout_s, left_s))
+
+    await answer_team(source, answer, stop)
+
+
+async def answer_team(
+    source: TeamSource[Asked, Told], answer: Callable[[Asked, float], Coroutine[Any, Any, Told]], stop: asyncio.Event
+) -> None:
+    """Answer requests of teams until `stop` is set: one after the other, while the agent does its own work.
+
+    `answer` takes a request and the time that is left for it [s].
+    """
     while not stop.is_set():
         try:
             delivery = await unless_stopped(stop, source.take())
@@ -22,12 +42,12 @@ async def speak(source: TurnSource, model: GatewayClient, timeout_s: float, stop
                 continue
             request = delivery.message
             with correlation_ids(task_id=request.task_id, request_id=request.request_id, robot=request.robot):
-                answer = await unless_stopped(stop, answer_turn(request, model, min(timeout_s, delivery.left_s)))
+                told = await unless_stopped(stop, answer(request, delivery.left_s))
                 # Left unanswered at the end of this process: another one takes it once the lease expires.
-                if answer is not None:
-                    await source.finish(delivery, answer)
+                if told is not None:
+                    await source.finish(delivery, told)
         except Exception as error:
-            log.error("a turn of a team was not answered: %s", error)
+            log.error("a request of a team was not answered: %s", error)
             await asyncio.sleep(RETRY_S)
 
 

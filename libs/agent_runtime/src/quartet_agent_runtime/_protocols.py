@@ -1,10 +1,12 @@
 """Protocols of what an agent needs from its store; quartet_bus implements them, and neither imports the other."""
 
 import asyncio
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 from quartet_contracts import (
     JournalEvent,
+    ProgramAnswer,
+    ProgramRequest,
     Route,
     RouteTurn,
     Skill,
@@ -14,6 +16,9 @@ from quartet_contracts import (
     TurnRequest,
 )
 from quartet_contracts.approvals import ApprovalDecision, ApprovalRequest
+
+Asked = TypeVar("Asked", covariant=True)
+Told = TypeVar("Told", contravariant=True)
 
 
 class Journal(Protocol):
@@ -120,12 +125,12 @@ class SkillSource(Protocol):
         ...
 
 
-class TurnDelivery(Protocol):
-    """A question to a robot's participant, taken from the stream of turns."""
+class TeamDelivery(Protocol[Asked]):
+    """A request of a team, taken from its stream."""
 
     @property
-    def message(self) -> TurnRequest:
-        """The question."""
+    def message(self) -> Asked:
+        """The request."""
         ...
 
     @property
@@ -134,14 +139,14 @@ class TurnDelivery(Protocol):
         ...
 
 
-class TurnSource(Protocol):
-    """One process' view of the turns of teams."""
+class TeamSource(Protocol[Asked, Told]):
+    """One process' view of a stream of requests of teams: turns, or programs that only calculate."""
 
-    async def take(self) -> TurnDelivery | None:
-        """Return the next question, or None after a while without one."""
+    async def take(self) -> TeamDelivery[Asked] | None:
+        """Return the next request, or None after a while without one."""
         ...
 
-    async def finish(self, delivery: Any, answer: TurnAnswer) -> object:
+    async def finish(self, delivery: Any, answer: Told) -> object:
         """Answer and acknowledge in one step. The returned value is not used."""
         ...
 
@@ -150,8 +155,13 @@ class Store(Protocol):
     """Journal, images, transcripts, approvals, requests and turns; open until its context ends."""
 
     @property
-    def turns(self) -> TurnSource:
+    def turns(self) -> TeamSource[TurnRequest, TurnAnswer]:
         """The questions to the participants of teams."""
+        ...
+
+    @property
+    def programs(self) -> TeamSource[ProgramRequest, ProgramAnswer]:
+        """The programs of these participants."""
         ...
 
     @property

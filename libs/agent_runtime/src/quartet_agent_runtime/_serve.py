@@ -16,7 +16,7 @@ from opentelemetry.trace import SpanKind
 
 from quartet_agent_runtime import _metrics as metrics
 from quartet_agent_runtime._agent import AgentContext, AgentDefinition, CodedAgent
-from quartet_agent_runtime._participant import speak
+from quartet_agent_runtime._participant import answer_team, speak
 from quartet_agent_runtime._protocols import Delivery, SkillSource, Store
 from quartet_agent_runtime._settings import AgentSettings, load_settings
 from quartet_agent_runtime._skill_run import SkillRun
@@ -113,6 +113,9 @@ async def serve_agent(
         if definition.speaks:
             speaking = asyncio.create_task(speak(store.turns, model, settings.model_timeout_s, stop))
             own.push_async_callback(_cancel, speaking)
+        if isinstance(definition, CodedAgent) and definition.calculate:
+            calculating = asyncio.create_task(answer_team(store.programs, definition.calculate, stop))
+            own.push_async_callback(_cancel, calculating)
         await _Agent(context, store.skills(skill), stop, health).work()
 
 

@@ -21,7 +21,7 @@ from quartet_bus._store import Credentials
 from quartet_bus._task_statuses import TaskStatuses
 from quartet_bus._tasks import Tasks
 from quartet_bus._transcripts import Transcripts
-from quartet_bus._turns import TurnQueue
+from quartet_bus._turns import ProgramQueue, TurnQueue
 from quartet_bus.errors import (
     BusError,
     BusRefusedError,
@@ -55,6 +55,7 @@ __all__ = [
     "LeaseEpoch",
     "LeaseLostError",
     "NoAnswerError",
+    "ProgramQueue",
     "Question",
     "QuestionError",
     "Questions",

@@ -27,7 +27,7 @@ from quartet_bus._store import Credentials, RedisSettings, Store
 from quartet_bus._task_statuses import TaskStatuses
 from quartet_bus._tasks import Tasks
 from quartet_bus._transcripts import Transcripts
-from quartet_bus._turns import TurnQueue
+from quartet_bus._turns import ProgramQueue, TurnQueue
 from quartet_bus.errors import BusError, BusRefusedError, BusUnavailableError, StoreFullError
 from quartet_bus.journal import Journal
 from quartet_contracts import Skill
@@ -63,6 +63,7 @@ class Bus:
         self.queue_depths = QueueDepths(context)
         self.tasks = Tasks(context, self.dead_letters, self.statuses, self.journal)
         self.turns = TurnQueue(context, self.dead_letters)
+        self.programs = ProgramQueue(context, self.dead_letters)
         self._skills: dict[Skill, SkillQueue] = {}
         self._robots: dict[str, RobotTasks] = {}
 
@@ -144,7 +145,7 @@ class Bus:
         """Keep the number of consumers of each stream that agents read bounded, until this is canceled."""
         while True:
             try:
-                for queue in (self.turns, *map(self.skills, Skill)):
+                for queue in (self.turns, self.programs, *map(self.skills, Skill)):
                     await queue.bound_consumers()
             except BusError as error:
                 log.warning("consumers of the agents' streams: %s", error)
@@ -173,7 +174,7 @@ class Bus:
 
     async def close(self) -> None:
         """Close all connections; others get the entries that this process has taken once their leases expire."""
-        for queue in [self.turns, *self._skills.values(), *self._robots.values()]:
+        for queue in [self.turns, self.programs, *self._skills.values(), *self._robots.values()]:
             await queue.close()
         await self._notifications.close()
         await self._store.close()

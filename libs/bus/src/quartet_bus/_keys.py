@@ -30,6 +30,11 @@ class Keys:
         """Questions to those who speak for robots in a team."""
         return self.of("turns")
 
+    @property
+    def programs(self) -> Key:
+        """Programs of teams that only calculate."""
+        return self.of("programs")
+
     def task_stream(self, robot: str) -> Key:
         return self.of("tasks", robot)
 

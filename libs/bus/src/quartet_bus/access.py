@@ -14,7 +14,7 @@ from typing import Any
 from quartet_bus._keys import OWNER, Key, Keys
 from quartet_bus._options import BusOptions
 from quartet_bus._store import Credentials, Store
-from quartet_bus._turns import SPEAKER, TurnQueue
+from quartet_bus._turns import SPEAKER, ProgramQueue, TurnQueue
 from quartet_bus.errors import BusError, BusServerError
 from quartet_bus.functions import AnnounceRoute, Function, WithdrawRoute, queues, records, requests
 from quartet_contracts import Skill
@@ -75,6 +75,7 @@ def _agent(skill: str, keys: Keys) -> list[str]:
         f"(+get %R~{keys.identity})",
         *_serves(keys, keys.skill_stream(skill), f"skill:{skill}", skill),
         *(_serves(keys, keys.turns, TurnQueue.kind, TurnQueue.kind) if skill == SPEAKER else ()),
+        *(_serves(keys, keys.programs, ProgramQueue.kind, ProgramQueue.kind) if skill == Skill.EXECUTOR else ()),
         *(_announces(keys.routes("*")) if skill == Skill.APPROACH else ()),
         _may_call((records.AppendAgentEvent,), journal),
         f"(+exists %R~{canceled})",

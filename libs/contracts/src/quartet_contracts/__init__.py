@@ -52,7 +52,17 @@ from quartet_contracts._tasks import (
     TaskStatus,
     TaskSubmission,
 )
-from quartet_contracts._turns import MAX_SPOKEN, TEAM_QUEUE, TurnAnswer, TurnRequest
+from quartet_contracts._turns import (
+    MAX_CALCULATED,
+    MAX_PROMPT,
+    MAX_SPOKEN,
+    TEAM_QUEUE,
+    ProgramAnswer,
+    ProgramRequest,
+    TeamRequest,
+    TurnAnswer,
+    TurnRequest,
+)
 from quartet_contracts.errors import (
     ContractError,
     IllegalTransitionError,
@@ -114,8 +124,10 @@ __all__ = [
     "ISSUER",
     "KEEPALIVE_HEADER",
     "MAX_ALIKE",
+    "MAX_CALCULATED",
     "MAX_MESSAGE_BYTES",
     "MAX_PROGRAM_OUTPUT",
+    "MAX_PROMPT",
     "MAX_SCENE_OBJECTS",
     "MAX_SENTENCE",
     "MAX_SPOKEN",
@@ -184,6 +196,8 @@ __all__ = [
     "PlaceReport",
     "PlaceResult",
     "Position",
+    "ProgramAnswer",
+    "ProgramRequest",
     "ResultForm",
     "Role",
     "Route",
@@ -201,6 +215,7 @@ __all__ = [
     "TaskReport",
     "TaskStatus",
     "TaskSubmission",
+    "TeamRequest",
     "Term",
     "TurnAnswer",
     "TurnRequest",

@@ -14,7 +14,7 @@ from quartet_contracts._tasks import (
     TaskStatus,
     TaskSubmission,
 )
-from quartet_contracts._turns import TurnAnswer, TurnRequest
+from quartet_contracts._turns import ProgramAnswer, ProgramRequest, TurnAnswer, TurnRequest
 from quartet_contracts.approvals import ApprovalClaims, ApprovalDecision, ApprovalRequest
 from quartet_contracts.journal import JournalEvent
 from quartet_contracts.messages import SCHEMA_VERSION
@@ -33,6 +33,8 @@ MESSAGES: tuple[type[BaseModel], ...] = (
     SkillRequest,
     TurnRequest,
     TurnAnswer,
+    ProgramRequest,
+    ProgramAnswer,
     *ARGUMENTS.values(),
     *RESULTS.values(),
     *REPORTS.values(),

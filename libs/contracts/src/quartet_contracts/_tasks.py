@@ -31,8 +31,8 @@ class TaskSubmission(Arguments):
     robot: Identifier | None = None
     """None: the first free robot."""
     team: Identifier | None = None
-    """Way in which all robots agree on a plan (cmas, dmas, hmas1, hmas2, at one table roco), or in which several models
-    write programs for one robot's arm (sa, ma, malmm); None: one model does the task."""
+    """Way in which all robots agree on a plan (cmas, dmas, hmas1, hmas2, emos, at one table roco), or in which several
+    models write programs for one robot's arm (sa, ma, malmm); None: one model does the task."""
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 1800.0
     """The task fails when its work takes longer (wall time). Time in the queue and in PAUSED is none of it.
     Without it, the orchestrator's QUARTET_TASK_TIMEOUT_S applies."""

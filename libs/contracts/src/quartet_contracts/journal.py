@@ -232,6 +232,26 @@ class TeamTurn(Entry):
     """What the team makes: errands of several robots, or programs for the arm of one."""
 
 
+class TeamProgram(Entry):
+    """A program of a participant, which only calculates, has ended."""
+
+    kind: Literal["team_program"] = "team_program"
+    participant: str
+    text: Text
+    """Its output, or the reason why it did not run."""
+
+
+class TeamSubtasks(Entry):
+    """A group has shared its errands out; each robot does its own in this order."""
+
+    kind: Literal["team_subtasks"] = "team_subtasks"
+    subtasks: dict[str, list[str]]
+    agreed: bool
+    """Whether each robot has accepted its subtask."""
+    rounds: int
+    """Assignments that the leader made."""
+
+
 class TeamStep(Entry):
     """The robots that were free have agreed; each that acts gets a task of its own, the others go on with theirs."""
 
@@ -297,6 +317,8 @@ Happening = Annotated[
     | Note
     | TeamErrands
     | TeamTurn
+    | TeamProgram
+    | TeamSubtasks
     | TeamStep
     | TeamStepEnded
     | RobotLeft

@@ -20,15 +20,35 @@ class Abilities:
     resume: Resume | None = None
     """None: nothing is known of reach, cameras and steps."""
 
+    @property
+    def widest_m(self) -> float:
+        """Greatest width that the fingers go around [m]."""
+        return self.robot.gripper.stroke_m - 2 * self.robot.gripper.side_clearance_m
+
+    def put_distance(self, place: Place) -> float:
+        """Return how far from the hand the robot stands when it puts something down at a place [m]."""
+        standoff = self.robot.approach.standoff_m
+        return standoff.container_place if isinstance(place, Container) else standoff.surface_place
+
+    def put_height(self, place: Place, thing: CatalogueObject | None = None) -> float:
+        """Return how high the finger tips get above the floor to put a thing down at a place [m].
+
+        They let go below the top of the thing, and leave it upwards.
+        """
+        height, into = _height(thing), isinstance(place, Container)
+        hand = self.robot.gripper
+        tips = self.robot.release_m(height, into=into) - hand.finger_offset_m + hand.grasp_depth(height) + PASS_M
+        return place.appearance.known_size_m[2] + tips
+
     def no_hold(self, thing: CatalogueObject) -> str:
         """Return why the fingers do not go around a thing."""
-        look, hand = thing.appearance, self.robot.gripper
+        look = thing.appearance
         if look.size_m is None or look.shape == "irregular":
             return ""
-        width, most = min(look.size_m[:2]), hand.stroke_m - 2 * hand.side_clearance_m
-        if width <= most:
+        width = min(look.size_m[:2])
+        if width <= self.widest_m:
             return ""
-        return f"the {thing.name} is {width:.3f} m wide, and {self.robot.name} grasps up to {most:.3f} m"
+        return f"the {thing.name} is {width:.3f} m wide, and {self.robot.name} grasps up to {self.widest_m:.3f} m"
 
     def no_pick(self, place: Place, thing: CatalogueObject | None = None) -> str:
         """Return why nothing, or not this thing, can be picked up from a place. Of what is in a container: ''."""
@@ -41,12 +61,8 @@ class Abilities:
 
     def no_put(self, place: Place, thing: CatalogueObject | None = None) -> str:
         """Return why nothing, or not this thing, can be put down at a place."""
-        top, height = place.appearance.known_size_m[2], _height(thing)
-        hand, standoff, into = self.robot.gripper, self.robot.approach.standoff_m, isinstance(place, Container)
-        # The tips let go below the top of the thing, and leave it upwards.
-        tips = self.robot.release_m(height, into=into) - hand.finger_offset_m + hand.grasp_depth(height) + PASS_M
-        verb, stands = ("put into", standoff.container_place) if into else ("put on", standoff.surface_place)
-        return self._no_reach(place, top + tips, stands, verb)
+        verb = "put into" if isinstance(place, Container) else "put on"
+        return self._no_reach(place, self.put_height(place, thing), self.put_distance(place), verb)
 
     def no_handle(self, place: Place, thing: CatalogueObject | None = None) -> str:
         """Return why a thing can be neither picked up from a place nor put down there."""

@@ -183,13 +183,14 @@ def _by_rules(resume: Resume) -> Summaries:
     )
 
 
-def capabilities(resume: Resume, *, numbers: bool) -> str:
+def capabilities(resume: Resume, *, numbers: bool, from_above: bool = False) -> str:
     """Return what a group of robots is shown of a resume, as JSON with lengths in m and angles in degrees.
 
     Args:
         resume: with summaries.
         numbers: whether figures of mobility, cameras and reach are shown, or the summaries alone. Reach is at any angle
             of the hand; bands with nearly the same distances are one, whose distances all of them claim.
+        from_above: reach is that of a hand that points straight down, band by band.
     """
     names = {"robot_type": resume.robot_type}
     parts: dict[str, dict[str, Any]] = {
@@ -208,11 +209,16 @@ def capabilities(resume: Resume, *, numbers: bool) -> str:
             name: camera.model_dump() | {"tilt_below_horizon": resume.body.camera_tilt.get(name, 0.0)}
             for name, camera in resume.perception.cameras_info.items()
         }
+        bands = _from_above(resume.reach) if from_above else _merged(resume.reach)
         parts["manipulation"] |= {
             "arm_workspace": resume.manipulation.model_dump()["arm_workspace"],
-            "reach": [{"height": height, "distance": span} for height, span in _merged(resume.reach)],
+            "reach": [{"height": height, "distance": span} for height, span in bands],
         }
     return json.dumps(names | parts)
+
+
+def _from_above(reach: Reach | None) -> list[tuple[Span, Span]]:
+    return [(band.height, span) for band in (reach.bands if reach else ()) for span in band.from_above]
 
 
 def _merged(reach: Reach | None) -> list[tuple[Span, Span]]:

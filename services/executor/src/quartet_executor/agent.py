@@ -5,6 +5,7 @@ from typing import Any
 from quartet_agent_runtime import CodedAgent, RequestContext, VerificationError
 from quartet_contracts import MAX_PROGRAM_OUTPUT, ArmScene, ExecutorArguments, ExecutorCode, Skill
 from quartet_contracts.approvals import RUN_PROGRAM
+from quartet_executor.calculate import calculate
 from quartet_executor.functions import ArmFunctions
 from quartet_executor.look import look
 from quartet_executor.wording import in_terms_of_functions
@@ -81,4 +82,4 @@ def _ended(
 
 def definition() -> CodedAgent:
     """Return the executor, ready to be served."""
-    return CodedAgent(Skill.EXECUTOR, perform)
+    return CodedAgent(Skill.EXECUTOR, perform, calculate)

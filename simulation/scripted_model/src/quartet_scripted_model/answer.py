@@ -9,7 +9,7 @@ from typing import Any
 
 from quartet_scripted_model.conversation import Conversation, Step, text_of
 from quartet_scripted_model.misbehaviour import HABITS, MISREADINGS, Kind
-from quartet_scripted_model.policies import orchestrator, single, table_team, team
+from quartet_scripted_model.policies import group, orchestrator, single, table_team, team
 from quartet_scripted_model.policies.habits import Habit
 from quartet_scripted_model.policies.procedure import POLICIES
 from quartet_scripted_model.turn import Call, Policy, Result, Text, Turn, calls_of
@@ -43,7 +43,7 @@ def answer(messages: list[dict[str, Any]], tools: list[dict[str, Any]], kind: Ki
         return next_turn(policy, conversation.steps)
     if not tools:
         prompt = "\n".join(text_of(message) for message in messages)
-        if (said := table_team.answer(prompt) or team.answer(prompt)) is not None:
+        if (said := table_team.answer(prompt) or group.answer(prompt) or team.answer(prompt)) is not None:
             return Text(said)
         # Imported here, since it needs NumPy and few deployments have such a team.
         from quartet_scripted_model import programs

@@ -23,8 +23,10 @@ from quartet_contracts.journal import (
     StateChanged,
     TakenOver,
     TeamErrands,
+    TeamProgram,
     TeamStep,
     TeamStepEnded,
+    TeamSubtasks,
     TeamTurn,
     ToolCalled,
     ToolProgress,
@@ -120,7 +122,9 @@ class Narrator:
                 return self._requested(event, what)
             case SkillFinished():
                 return _finished(what, at, self._told.pop(what.request_id, ""))
-            case TeamErrands() | TeamTurn() | TeamStep() | TeamStepEnded() | RobotLeft():
+            case (
+                TeamErrands() | TeamTurn() | TeamProgram() | TeamSubtasks() | TeamStep() | TeamStepEnded() | RobotLeft()
+            ):
                 return Narration(lines=(self._team.tell(actor, at, what),))
             case SkillStarted() | Ordered() | Observation() | Reported():
                 return Narration(lines=(_line(event, _detail(what), "quiet"),)) if self._verbose else Narration()

@@ -4,17 +4,28 @@ import json
 import re
 from typing import Any, cast
 
-from quartet_contracts.journal import RobotLeft, TeamErrands, TeamStep, TeamStepEnded, TeamTurn
+from quartet_contracts.journal import (
+    RobotLeft,
+    TeamErrands,
+    TeamProgram,
+    TeamStep,
+    TeamStepEnded,
+    TeamSubtasks,
+    TeamTurn,
+)
 from quartet_contracts.story._lines import SHORT_TEXT, Line, Span, Tone, clip
 
 MOVE = re.compile(r"move\(([^,()]+), ([^,()]+), ([^,()]+)\)")
 PARK = re.compile(r"park\(([^()]+)\)")
 CODE = re.compile(r"```python\n.*?```", re.DOTALL)
 AGREES = re.compile(r"\W*i agree\b", re.IGNORECASE)
+ITEM = re.compile(r"\{([^{}|]+)\|\|([^{}]*)\}")
+"""A subtask that a leader gives a robot, or a no with its reason."""
+YES = re.compile(r"\{\s*yes\s*\}", re.IGNORECASE)
 TALKS = re.compile(r"\b(PROCEED|EXECUTE)\b")
 """How a reply ends that neither agrees nor objects, but discusses with the others."""
 
-TeamEvent = TeamErrands | TeamTurn | TeamStep | TeamStepEnded | RobotLeft
+TeamEvent = TeamErrands | TeamTurn | TeamProgram | TeamSubtasks | TeamStep | TeamStepEnded | RobotLeft
 
 
 class TeamWords:
@@ -36,6 +47,14 @@ class TeamWords:
                 return _line(actor, at, "the task comes to these errands", "strong", body)
             case TeamTurn():
                 return self._turn(at, what)
+            case TeamProgram():
+                return _line(what.participant, at, f"program: {clip(what.text, SHORT_TEXT)}", "quiet")
+            case TeamSubtasks():
+                head = "all agree to their subtasks" if what.agreed else "the leader's last subtasks count"
+                body = "\n".join(
+                    f"{robot}: {', '.join(map(_words, actions)) or 'waits'}" for robot, actions in what.subtasks.items()
+                )
+                return _line(actor, at, head, "strong", body)
             case TeamStep():
                 told = {robot: _words(action) for robot, action in what.plan.items()}
                 self._doing.update({(what.step, robot): words for robot, words in told.items()})
@@ -52,6 +71,8 @@ class TeamWords:
     def _turn(self, at: float, turn: TeamTurn) -> Line:
         if turn.about == "program":
             return _program_turn(at, turn)
+        if (told := _subtask_turn(at, turn)) is not None:
+            return told
         plan, said = _proposal(turn.text)
         if plan is None and TALKS.search(turn.text):
             return _line(turn.participant, at, clip(turn.text, SHORT_TEXT), "plain")
@@ -77,6 +98,21 @@ class TeamWords:
             if held := ended.holding.get(robot):
                 spans.append(Span(text=f"  It still holds the {held}.", tone="notice"))
         return Line(actor=actor, at=at, spans=tuple(spans))
+
+
+def _subtask_turn(at: float, turn: TeamTurn) -> Line | None:
+    """Return what a group says that shares whole subtasks out, None for a turn of another team."""
+    if CODE.search(turn.text):
+        return _program_turn(at, turn)
+    items = {name.strip(): text.strip() for name, text in ITEM.findall(turn.text)}
+    if not items:
+        return _line(turn.participant, at, "accepts its subtask", "good") if YES.search(turn.text) else None
+    if "no" in items:
+        return _line(turn.participant, at, f"refuses its subtask: {clip(items['no'], SHORT_TEXT)}", "notice")
+    body = "\n".join(
+        f"{name}: {', '.join(_words(part.strip()) for part in text.split(';'))}" for name, text in items.items()
+    )
+    return _line(turn.participant, at, "proposes subtasks", "plain", body)
 
 
 def _program_turn(at: float, turn: TeamTurn) -> Line:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from quartet_teams._chat import Chat, RunProgram, converse
+from quartet_teams._chat import MOST_TOKENS, Chat, RunProgram, converse
 from quartet_teams._checks import Checker
 from quartet_teams._discussion import Discussion, Refusal, Turn
 from quartet_teams.emos._problem import Assignment, Method, Problem
@@ -48,6 +48,7 @@ async def agree(
     *,
     checker: Checker[Assignment] | None = None,
     happened: str = "",
+    most_tokens: int = MOST_TOKENS,
 ) -> Agreement:
     """Let the group share a task out.
 
@@ -58,16 +59,17 @@ async def agree(
         run: runs a program of a robot.
         checker: further checks of the leader's assignments.
         happened: what the robots have done until now, if the task is planned again.
+        most_tokens: tokens of each conversation in one prompt.
 
     Raises:
         NoPlanError: the leader gave no valid assignment.
         SilentError: the leader does not answer.
     """
     prompts = Prompts(problem, method, happened)
-    chats = {robot: Chat() for robot in problem.robots}
+    chats = {robot: Chat(most_tokens) for robot in problem.robots}
     if not method.discussion:
         return Agreement(dict.fromkeys(problem.robots, problem.task), agreed=True, chats=chats)
-    chat = Chat()
+    chat = Chat(most_tokens)
     result = Agreement({}, chats=chats, rounds=0)
     for _ in range(1 + MOST_REASSIGNMENTS):
         result.assignment = await _assign(prompts, discussion, chat, checker or _NoChecks())

@@ -11,6 +11,7 @@ from quartet_contracts import TEAM_QUEUE, TERMINAL, ContractError, State, Task, 
 from quartet_orchestrator import metrics
 from quartet_orchestrator.recovery.record import TaskRecord, close_journal, end_unstarted
 from quartet_orchestrator.tasks.abilities import unable_to_follow, unable_to_step
+from quartet_orchestrator.tasks.group_run import GroupRun
 from quartet_orchestrator.tasks.interruptions import FORGOTTEN
 from quartet_orchestrator.tasks.run import RunContext, TaskRun
 from quartet_orchestrator.tasks.table_run import TableRun
@@ -140,7 +141,7 @@ class TaskRunner:
             await TaskRecord(bus, status, lease_epoch).end(State.FAILED, TaskReport(success=False, summary=text))
         else:
             if task.robot == TEAM_QUEUE:
-                team = TableRun if task.team == "roco" else TeamRun
+                team = {"roco": TableRun, "emos": GroupRun}.get(task.team or "", TeamRun)
                 await team(self._context, delivery, status, lease_epoch).run(stop)
             else:
                 await TaskRun(self._context, tasks, delivery, status, lease_epoch).run(stop)

@@ -68,14 +68,14 @@ class HomeScene:
         told, possible = [self._state.describe()], self._possible()
         if len(self.robots) > 1:
             pairs = list(combinations(possible, 2))
-            apart = [f"{one.thing} + {other.thing}" for one, other in pairs if _conflict("", one, "", other)]
+            apart = [f"{one.thing} + {other.thing}" for one, other in pairs if conflict("", one, "", other)]
             near = [f"{one.thing} + {other.thing}" for one, other in pairs if self._areas(one) & self._areas(other)]
             told += [f"Do not go together: {'; '.join(apart)}"] if apart else []
             told += [f"In the same room, where robots may wait for each other: {'; '.join(near)}"] if near else []
         for robot in self.robots:
             if held := self._state.holding.get(robot):
                 told.append(f"{robot} holds the {held}.")
-            ways = [(errand.thing, self._distance(robot, errand)) for errand in self._for(robot)]
+            ways = [(errand.thing, self.distance(robot, errand)) for errand in self._for(robot)]
             metres = [f"{thing} {away:.1f}" for thing, away in ways if away is not None]
             told += [f"Metres from {robot} to where it would begin: {', '.join(metres)}"] if metres else []
         for robot in (*self.robots, *self._state.running):
@@ -88,9 +88,14 @@ class HomeScene:
         area = at and next((area.name for area in self._site.areas if inside(area.outline, *at)), None)
         return f"You {f'stand in the {area}' if area else 'are free'}{f' and hold the {held}' if held else ''}."
 
+    def where(self, robot: str) -> str:
+        """Return the area in which a robot stands, '' if that is not known."""
+        at = self._positions.get(robot)
+        return self._area_at(at) if at else ""
+
     def actions(self, robot: str) -> Sequence[str]:
         """Return the actions for the open errands that go with what the others do, those that begin nearest first."""
-        return [errand.action for errand in sorted(self._for(robot), key=lambda one: self._distance(robot, one) or 0.0)]
+        return [errand.action for errand in sorted(self._for(robot), key=lambda one: self.distance(robot, one) or 0.0)]
 
     def check(self, plan: Plan) -> Sequence[Complaint]:
         """Return what is wrong with a plan: names, the same object or place twice, lateness, as by robots that meet."""
@@ -111,7 +116,7 @@ class HomeScene:
                 mine = valid[action]
                 if why := self._state.refusal(robot, mine):
                     wrong.append(f"{why}.")
-                wrong += filter(None, (_conflict(other, theirs, robot, mine) for other, theirs in others))
+                wrong += filter(None, (conflict(other, theirs, robot, mine) for other, theirs in others))
                 others.append((robot, mine))
         return wrong or self._held_elsewhere(plan, valid) or self._late(plan, valid)
 
@@ -158,7 +163,7 @@ class HomeScene:
     def _possible(self) -> list[Errand]:
         """Return the open errands that go with what robots do now."""
         at_work = self._state.carrying.values()
-        return [one for one in self._state.open if not any(_conflict("", other, "", one) for other in at_work)]
+        return [one for one in self._state.open if not any(conflict("", other, "", one) for other in at_work)]
 
     def _for(self, robot: str) -> list[Errand]:
         """Return the errands that a robot may do now: that of what it holds, else those of what nobody holds."""
@@ -229,7 +234,7 @@ class HomeScene:
             jobs,
             self._ways,
             lambda robot, thing: thing in allowed[robot],
-            lambda one, other: not _conflict("", errands[one], "", errands[other]),
+            lambda one, other: not conflict("", errands[one], "", errands[other]),
             lambda robot, thing: thing in able[robot],
         )
 
@@ -263,7 +268,7 @@ class HomeScene:
         """Return the entries of the areas where an errand begins and ends, None where they are not known."""
         return self._entries.get(errand.area), self._entries.get(self._area_of[errand.target])
 
-    def _distance(self, robot: str, errand: Errand) -> float | None:
+    def distance(self, robot: str, errand: Errand) -> float | None:
         """Return how far it is to where an errand begins [m]; None when that or the robot's pose is not known."""
         at = self._positions.get(robot)
         if at is None or errand.area not in self._entries:
@@ -275,7 +280,7 @@ class HomeScene:
         return {errand.area, self._area_of[errand.target]} & self._entries.keys()
 
 
-def _conflict(one: str, first: Errand, other: str, second: Errand) -> str:
+def conflict(one: str, first: Errand, other: str, second: Errand) -> str:
     """Return why two errands do not go together, whoever does them; '' when they do."""
     if first.thing == second.thing:
         return f"{one} and {other} would both take the {first.thing}."

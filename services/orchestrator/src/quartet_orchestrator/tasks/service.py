@@ -45,6 +45,8 @@ from quartet_teams.malmm import CODER, PLANNER, ROUNDS, SUPERVISOR
 log = logging.getLogger(__name__)
 
 EMERGENCY = "Press the emergency stop on the robot itself"
+ROBOT_TEAMS = (*TEAMS, "emos", "roco")
+"""Teams of all robots of a deployment."""
 PARTICIPANTS = len((PLANNER, CODER, SUPERVISOR))
 """Of the largest team that writes programs."""
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
@@ -182,8 +184,8 @@ class TaskService:
 
     def _team_queue(self, submission: TaskSubmission) -> str:
         team = submission.team
-        if team not in (*TEAMS, "roco"):
-            detail = f"team: there is no team '{team}'; valid: {', '.join((*TEAMS, 'roco', *ROUNDS))}"
+        if team not in ROBOT_TEAMS:
+            detail = f"team: there is no team '{team}'; valid: {', '.join((*ROBOT_TEAMS, *ROUNDS))}"
             raise RequestError(422, "Unknown team", detail)
         if submission.robot is not None:
             detail = "robot: a team is all robots of the deployment; name a robot or a team, not both"

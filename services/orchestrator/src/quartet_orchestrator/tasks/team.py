@@ -7,10 +7,19 @@ import logging
 import secrets
 import time
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
-from quartet_bus import BusUnavailableError, LeaseEpoch, LeaseLostError, NoAnswerError, TaskDelivery
+from quartet_bus import (
+    BusUnavailableError,
+    LeaseEpoch,
+    LeaseLostError,
+    NoAnswerError,
+    ProgramQueue,
+    TaskDelivery,
+    TurnQueue,
+)
 from quartet_contracts import (
+    MAX_PROMPT,
     PARKING,
     TERMINAL,
     ApproachArguments,
@@ -32,8 +41,10 @@ from quartet_contracts.journal import (
     Note,
     RobotLeft,
     TeamErrands,
+    TeamProgram,
     TeamStep,
     TeamStepEnded,
+    TeamSubtasks,
     TeamTurn,
 )
 from quartet_orchestrator.errors import ParticipantLostError, TaskAbortedError
@@ -50,8 +61,10 @@ from quartet_orchestrator.tasks.ways import Line, Point, Ways
 from quartet_process import tracing
 from quartet_site import Base
 from quartet_teams import PLANNER, Answer, Discussion, Prompts, TeamError, Window, make_team
+from quartet_teams.emos import LEADER
 
 log = logging.getLogger(__name__)
+Heard = TypeVar("Heard", TeamTurn, TeamProgram)
 POLL_S = 0.2
 ABSENT_AFTER_S = 15.0
 """Time for which a robot's servers may be silent before the others go on without it [s]."""
@@ -81,15 +94,16 @@ class TeamRun:
         self._delivery = delivery
         self._task = delivery.task
         self._record = TaskRecord(context.bus, status, lease_epoch)
-        self._team = make_team(self._task.team or "")
         self._brief = context.briefs[context.fleet.names[0]]
         self._split = ErrandSplit(self._task.sentence, self._brief)
         self._state = TeamState(self._split, context.fleet.names, self._unable)
         self._stops = {robot: StopMonitor(context.fleet, robot) for robot in context.fleet.names}
         self._speech = Speech(context.model, context.signer, self._task.task_id, context.settings.model_timeout_s)
         self._ways: dict[str, Ways] = {}
-        self._heard: list[TeamTurn] = []
-        """Turns of an unfinished discussion that another replica has recorded."""
+        self._heard: list[TeamTurn | TeamProgram] = []
+        """Turns and programs of an unfinished discussion that another replica has recorded."""
+        self._speaker = ""
+        """Who was asked last."""
         self._repeats = False
         """Whether the last answer was one of these."""
         self._talk = Usage()
@@ -125,7 +139,10 @@ class TeamRun:
             if isinstance(event, TeamTurn):
                 self._heard.append(event)
                 self._talk = self._talk.plus(event.usage)
-            elif isinstance(event, TeamErrands | TeamStep | TeamStepEnded | RobotLeft):
+            elif isinstance(event, TeamProgram):
+                self._heard.append(event)
+                self._talk = self._talk.plus(Usage(tool_calls=1))
+            elif isinstance(event, TeamErrands | TeamSubtasks | TeamStep | TeamStepEnded | RobotLeft):
                 self._heard.clear()
         self._record.usage = self._talk.plus(self._state.usage)
         if self._record.state is not State.QUEUED:
@@ -276,9 +293,9 @@ class TeamRun:
         scene = await self._scene(robots)
         if not any(scene.actions(robot) for robot in robots):
             return False
-        plan = await self._team.decide(
-            scene, Prompts(scene, self._state.past, Window()), Discussion(self._answer, self._tell_refusal)
-        )
+        prompts = Prompts(scene, self._state.past, Window())
+        discussion = Discussion(self._answer, self._tell_refusal)
+        plan = await make_team(self._task.team or "").decide(scene, prompts, discussion)
         return await self._begin_plan(plan, robots)
 
     async def _begin_plan(self, plan: dict[str, str], robots: list[str]) -> bool:
@@ -308,20 +325,27 @@ class TeamRun:
 
     async def _answer(self, participant: str, prompt: str) -> Answer:
         """Return what a participant says: as recorded, else from the model, and recorded before it counts."""
-        self._repeats = bool(self._heard) and self._heard[0].participant == participant
-        if self._heard:
-            heard = self._heard.pop(0)
-            if self._repeats:
-                return Answer(heard.text, heard.usage.prompt_tokens, heard.usage.completion_tokens)
-            self._heard.clear()
+        self._speaker = participant
+        heard = self._next_heard(TeamTurn, participant)
+        self._repeats = heard is not None
+        if heard:
+            return Answer(heard.text, heard.usage.prompt_tokens, heard.usage.completion_tokens)
         if spent := self._task.budget.spent(self._spent):
             raise TaskAbortedError(f"The team has spent its budget: {spent}.")
-        ask = self._speech.ask if participant == PLANNER else self._ask_robot
+        ask = self._speech.ask if participant in (PLANNER, LEADER) else self._ask_robot
         text, usage = await ask(participant, prompt)
         await self._record.write(TeamTurn(participant=participant, text=text, usage=usage))
         self._record.add_usage(usage)
         self._talk = self._talk.plus(usage)
         return Answer(text, usage.prompt_tokens, usage.completion_tokens)
+
+    def _next_heard(self, kind: type[Heard], participant: str) -> Heard | None:
+        """Take the next recorded turn or program of a participant, None without one; then the rest is dropped."""
+        heard = self._heard.pop(0) if self._heard else None
+        if isinstance(heard, kind) and heard.participant == participant:
+            return heard
+        self._heard.clear()
+        return None
 
     async def _tell_refusal(self, participant: str, wrong: str) -> None:
         if not self._repeats:
@@ -329,19 +353,12 @@ class TeamRun:
 
     async def _ask_robot(self, participant: str, prompt: str) -> tuple[str, Usage]:
         """Ask the participant of a robot over the stream of turns. Raises ParticipantLostError."""
-        now, queue = time.time(), self._bus.turns
-        request_id = f"{self._task.task_id}-turn-{secrets.token_hex(8)}"
-        request = TurnRequest(
-            request_id=request_id,
-            task_id=self._task.task_id,
-            robot=participant,
-            prompt=prompt,
-            grant=self._speech.grant(),
-            created_at=now,
-            deadline=now + min(self._record.left_s, self._context.settings.model_timeout_s),
-            reply_to=queue.reply_stream(request_id),
-            traceparent=tracing.traceparent(),
-        )
+        if len(prompt) > MAX_PROMPT:
+            told = f"its prompt has {len(prompt)} characters; at most {MAX_PROMPT} are sent"
+            raise ParticipantLostError(participant, told)
+        queue = self._bus.turns
+        fields = self._request_fields(queue, participant)
+        request = TurnRequest(prompt=prompt, grant=self._speech.grant(), **fields)
         try:
             answer = await queue.ask(request, self._context.settings.agent_absent_s)
         except (NoAnswerError, ContractError) as error:
@@ -349,6 +366,19 @@ class TeamRun:
         if answer.error_code != "NONE":
             raise ParticipantLostError(participant, f"{answer.error_code}: {answer.text}")
         return answer.text, answer.usage
+
+    def _request_fields(self, queue: TurnQueue | ProgramQueue, robot: str) -> dict[str, Any]:
+        """Return what a turn and a program have in common."""
+        now, request_id = time.time(), f"{self._task.task_id}-{queue.kind}-{secrets.token_hex(8)}"
+        return {
+            "request_id": request_id,
+            "task_id": self._task.task_id,
+            "robot": robot,
+            "created_at": now,
+            "deadline": now + min(self._record.left_s, self._context.settings.model_timeout_s),
+            "reply_to": queue.reply_stream(request_id),
+            "traceparent": tracing.traceparent(),
+        }
 
     async def _note_ends(self, underway: "dict[str, asyncio.Task[TaskStatus]]") -> None:
         """Wait until at least one robot has done its errand, and note what has come of it."""

@@ -9,23 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.responses import JSONResponse
-from starlette.routing import Mount, Route
 
-from quartet_agent_runtime import GatewayClient
-from quartet_agent_runtime._participant import speak
-from quartet_bus import Bus, BusOptions
+from quartet_bus import Bus
 from quartet_contracts import PARKING, TEAM_QUEUE, State, Task, TaskSubmission
 from quartet_orchestrator.tasks import team
 from quartet_orchestrator.tasks.part import has_picked
-from quartet_scripted_model.answer import answer
-from quartet_scripted_model.app import completion
-from quartet_scripted_model.conversation import text_of
 from quartet_site import load_site
-from support.http_server import serve_app
-from support.store import KEYS, command
+from support.team_crash import crash
 
-HOME = Path(__file__).parents[3] / "deploy" / "sites" / "home"
+HOME = Path(__file__).parents[4] / "deploy" / "sites" / "home"
 CAN, MUG = "red coke can", "blue mug"
 SENTENCE = (
     f"Put the {CAN} from the kitchen on the wooden coffee table "
@@ -47,64 +39,6 @@ asyncio.run(main(*sys.argv[1:]))
 """A process that speaks for robots."""
 ESTIMATE = re.compile(r"Soonest done, by an estimate \((\d+) s\)")
 ENDED = (State.SUCCEEDED, State.FAILED, State.CANCELED)
-
-
-@pytest.fixture
-def model(model):
-    """The scripted model in every role; `model.instead` maps a part of a prompt to what is said once in its place."""
-    model.instead, model.prompts = {}, []
-
-    async def complete(request):
-        body = await request.json()
-        text = text_of(body["messages"][-1])
-        if not body.get("tools"):
-            model.prompts.append(text)
-            for part in [part for part in model.instead if part in text]:
-                said = model.instead.pop(part)
-                if callable(said):
-                    said = await said()
-                if said is not None:
-                    return JSONResponse({"choices": [{"message": {"role": "assistant", "content": said}}]})
-        return JSONResponse(completion(body, answer(body["messages"], body.get("tools") or [])))
-
-    model.complete = complete
-    return model
-
-
-@pytest.fixture
-async def around(model, motion, world):
-    """As the other tests' `around`, with the scripted model."""
-    complete = Mount("/model", routes=[Route("/v1/chat/completions", model.complete, methods=["POST"])])
-    async with serve_app(world.app(motion, [complete]), lifespan="on") as url:
-        yield url
-
-
-@pytest.fixture
-async def speakers(redis_url, settings):
-    """`await speakers()`: one more process that speaks for robots."""
-    running = []
-    stop = asyncio.Event()
-    model = GatewayClient(settings.gateway_url, "approach")
-
-    async def begin():
-        bus = await Bus.connect(redis_url, BusOptions(lease_s=1.0, block_ms=200))
-        running.append((bus, asyncio.create_task(speak(bus.turns, model, 30, stop))))
-
-    begin.gateway_url = settings.gateway_url
-    yield begin
-    for bus, task in running:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        await bus.close()
-    await model.close()
-
-
-@pytest.fixture
-async def working(agents, speakers):
-    """Agents for both robots, and somebody who speaks for them."""
-    agents.start()
-    agents.start()
-    await speakers()
 
 
 def of_kind(events, kind):
@@ -442,17 +376,6 @@ async def submit(bus):
     now, budget = time.time(), TaskSubmission(sentence=SENTENCE).budget
     fields = {"robot": TEAM_QUEUE, "team": "hmas2", "created_at": now, "deadline": now + 300, "budget": budget}
     await bus.tasks.submit(Task(task_id="t1", sentence=SENTENCE, **fields))
-
-
-async def crash(process, bus):
-    """SIGKILL; its leases are made to run out at once, so that the test need not wait for them."""
-    process.kill()
-    await process.wait()
-    for robot in (TEAM_QUEUE, "summit", "second"):
-        await command(bus, "DEL", KEYS.robot_lease(robot))
-        stream = KEYS.task_stream(robot)
-        for entry, _ in await command(bus, "XRANGE", stream, "-", "+", "COUNT", 1):
-            await command(bus, "XCLAIM", stream, "orchestrator", "dead", 0, entry, "IDLE", 60_000)
 
 
 @pytest.mark.parametrize(
