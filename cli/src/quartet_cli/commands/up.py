@@ -30,7 +30,15 @@ from quartet_cli.interrupts import Interrupts
 from quartet_cli.settings import CliSettings, running_stack
 from quartet_cli.terminal import open_terminal
 from quartet_contracts import Architecture
-from quartet_deployment import DEFAULT_SENSORS, DeploymentError, Stack, StackOptions, StopClient, state_folder
+from quartet_deployment import (
+    DEFAULT_SENSORS,
+    DeploymentError,
+    Stack,
+    StackOptions,
+    StopClient,
+    left_processes,
+    state_folder,
+)
 from quartet_process.bounded_answers import blocking_client
 from quartet_site import SiteFileError
 
@@ -212,6 +220,8 @@ def start_stack(options: StackOptions, console: Console) -> Stack:
     try:
         stack = Stack(options)
         begun = time.monotonic()
+        if left := left_processes(options.state_dir):
+            console.print(f"an earlier run was killed; waiting until its processes have ended ({len(left)} left)")
         with console.status("starting Redis, simulation, model gateway, servers and agents"):
             stack.start()
     except (DeploymentError, SiteFileError) as error:

@@ -14,6 +14,8 @@ from quartet_agent_runtime._tools import CallResult, Specs, ToolOutcome, Tools, 
 from quartet_agent_runtime.errors import ArgumentsError
 from quartet_contracts.tools.results import CommonCode
 
+MAX_CALLS = 32
+"""Maximum number of calls in one answer; a model that repeats itself writes thousands."""
 NOT_MADE = frozenset({"BROKEN_ANSWER", "UNKNOWN_TOOL", "INVALID_ARGUMENTS", "BUDGET_SPENT"})
 """Codes of calls that were refused before they were counted."""
 
@@ -22,7 +24,11 @@ def repair_calls(answer: ModelAnswer, offered: Specs, agent: str) -> ModelAnswer
     """Return `answer` with the repairs for which the `offered` tools leave exactly one meaning.
 
     A loop repairs an answer when it arrives: its journal entry, its replay and the history have the repaired calls.
+    Of an answer with more than MAX_CALLS calls, the first remains, with the reason why it must not be made.
     """
+    if (count := len(answer.calls)) > MAX_CALLS:
+        fault = f"the answer has {count} calls, of which none was made; at most {MAX_CALLS} are accepted in one answer"
+        answer = replace(answer, calls=[replace(answer.calls[0], fault=fault)])
     schemas = {spec.name: spec.schema for spec in offered}
     return replace(answer, calls=[_repair_call(call, schemas, agent) for call in answer.calls])
 
