@@ -114,7 +114,7 @@ def up(
 ) -> None:
     """Start everything on this machine and keep it running.
 
-    Ctrl-C ends it. Logs are in .quartet/up/logs.
+    Ctrl-C ends it, as SIGINT and SIGTERM do, in the background too. Logs are in .quartet/up/logs.
     """
     other = running_stack()
     if other:
@@ -146,6 +146,8 @@ def up(
     elif guard_url or guard_token_file:
         raise CannotStartError("--guard-url and --guard-token-file are for a robot of your own: add --robot-dir")
     signal.signal(signal.SIGTERM, _interrupt)
+    # A shell that is not interactive starts a command in the background with SIGINT ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     stack = start_stack(options, console)
     try:
         # A line that is interrupted half way would be printed once more, before the next one.
