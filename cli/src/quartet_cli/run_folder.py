@@ -2,11 +2,13 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import httpx2
 
 from quartet_cli.contact_sheet import Step, draw_contact_sheet
+from quartet_cli.discussion import discussion
 from quartet_contracts import JournalEvent, TaskStatus
 from quartet_contracts.journal import Observation, SkillFinished, SkillRequested, ToolReturned
 from quartet_contracts.story import clip, skill_words
@@ -80,7 +82,7 @@ class RunFolder:
         metrics = run_metrics(status, self._events)
         self._write("metrics.json", json.dumps(metrics, indent=1).encode())
         self._save_transcripts()
-        self._write("report.md", _report(status, metrics).encode())
+        self._write("report.md", _report(status, metrics, self._events).encode())
         if not self._steps:
             self._steps.append(Step(f"At the end: {status.state}", self._overhead("end")))
         subtitle = (
@@ -134,7 +136,7 @@ class RunFolder:
         return {"overhead": answer.content}
 
 
-def _report(status: TaskStatus, metrics: dict[str, object]) -> str:
+def _report(status: TaskStatus, metrics: dict[str, object], events: Sequence[JournalEvent]) -> str:
     lines = [f"# {status.task.sentence}", "", f"State: **{status.state}** after {metrics['wall_s']} s", ""]
     if status.report is not None:
         lines += [status.report.summary, ""]
@@ -151,5 +153,6 @@ def _report(status: TaskStatus, metrics: dict[str, object]) -> str:
         "",
         "![contact sheet](contact_sheet.png)",
         "",
+        *discussion(events),
     ]
     return "\n".join(lines)

@@ -62,6 +62,8 @@ class Recorder:
         self._held: list[JournalEvent] = []
         self._writing: asyncio.Task[None] | None = None
         """The newest write, which waits for all before it; None where the loop knows that one has failed."""
+        self.calls = 0
+        """Tool calls whose results were journaled, those of code and refused ones included."""
         self._last_progress = 0.0
         self._unsaved: dict[str, Any] | None = None
         self._saver: asyncio.Task[None] | None = None
@@ -181,6 +183,7 @@ class Recorder:
         metrics.TOOL_SECONDS.labels(self.actor, label).observe(duration)
         if durable:
             return CallResult(outcome, await self.returned(call, outcome, duration))
+        self.calls += 1
         references = [await self.keep(image) for image in outcome.images]
         self._begin_to_write(_returned(call, outcome, duration, references))
         return CallResult(outcome, references)
@@ -203,6 +206,7 @@ class Recorder:
 
     async def returned(self, call: ToolCall, outcome: ToolOutcome, duration_s: float) -> list[str]:
         """Store the images of an outcome, journal it, and return the references of the images."""
+        self.calls += 1
         references = [await self.keep(image) for image in outcome.images]
         await self.write(_returned(call, outcome, duration_s, references))
         return references

@@ -201,7 +201,7 @@ class TaskRun:
             end = State.FAILED
         elif self._record.state is State.UNCERTAIN:
             await self._record.move(State.RETRIABLE, "the open outcome is settled")
-        self._record.add_usage(self._loop.usage if self._loop else Usage())
+        self._record.add_own_usage(self._loop.usage if self._loop else Usage())
         await self._end(end, report_without_model(self._facts, reason))
 
     async def _end(self, state: State, report: TaskReport) -> None:
@@ -304,7 +304,7 @@ class TaskRun:
         ending = await loop.run(
             self._brief.system_prompt(self._task.sentence), f"<sentence>{sentence}</sentence>", past
         )
-        self._record.add_usage(ending.usage)
+        self._record.add_own_usage(ending.usage)
         return await self._conclude(ending)
 
     def _tools_of_model(self, past: Sequence[RecordedTurn]) -> Tools:
