@@ -9,7 +9,7 @@ import httpx2
 
 from quartet_cli.contact_sheet import Step, draw_contact_sheet
 from quartet_cli.discussion import discussion
-from quartet_contracts import JournalEvent, TaskStatus
+from quartet_contracts import STATE_WORDS, JournalEvent, TaskCode, TaskStatus
 from quartet_contracts.journal import Observation, SkillFinished, SkillRequested, ToolReturned
 from quartet_contracts.story import clip, skill_words
 from quartet_deployment import ClientError, OrchestratorClient, run_metrics
@@ -84,10 +84,10 @@ class RunFolder:
         self._save_transcripts()
         self._write("report.md", _report(status, metrics, self._events).encode())
         if not self._steps:
-            self._steps.append(Step(f"At the end: {status.state}", self._overhead("end")))
+            self._steps.append(Step(f"At the end: {STATE_WORDS[status.state]}", self._overhead("end")))
         subtitle = (
-            f"{self.task_id} · {status.state} after {metrics['wall_s']:.1f} s · {metrics['tool_calls']} tool calls · "
-            f"{metrics['model_turns']} model turns"
+            f"{self.task_id} · {STATE_WORDS[status.state]} after {metrics['wall_s']:.1f} s · "
+            f"{metrics['tool_calls']} tool calls · {metrics['model_turns']} model turns"
         )
         self._write(self.contact_sheet.name, b"")
         draw_contact_sheet(self.contact_sheet, status.task.sentence, subtitle, self._steps)
@@ -137,7 +137,8 @@ class RunFolder:
 
 
 def _report(status: TaskStatus, metrics: dict[str, object], events: Sequence[JournalEvent]) -> str:
-    lines = [f"# {status.task.sentence}", "", f"State: **{status.state}** after {metrics['wall_s']} s", ""]
+    code = f" ({status.report.error_code})" if status.report and status.report.error_code != TaskCode.NONE else ""
+    lines = [f"# {status.task.sentence}", "", f"**{STATE_WORDS[status.state]}**{code} after {metrics['wall_s']} s", ""]
     if status.report is not None:
         lines += [status.report.summary, ""]
         if status.report.objects:

@@ -127,11 +127,11 @@ class LiveCalls:
     async def _checked(self, call: ToolCall) -> ToolOutcome:
         """Return what the tool gave, or why the call was not made."""
         if call.fault:
-            return failure("BROKEN_ANSWER", f"the call was not made: {call.fault}. Call one tool alone, in few words")
+            return failure("BROKEN_ANSWER", f"the call was not made: {call.fault}\nCall one tool alone, in few words")
         spec = self._specs.get(call.name)
         if spec is None:
             valid = ", ".join([*self._specs, self._report])
-            return failure("UNKNOWN_TOOL", f"there is no tool '{truncate(call.name, 100)}'; valid tools: {valid}")
+            return failure("UNKNOWN_TOOL", f"there is no tool '{truncate(call.name, 100)}'\nValid tools: {valid}")
         try:
             arguments = read_arguments(call.arguments, spec.schema, self.shown.get(spec.name))
         except ArgumentsError as error:
@@ -139,7 +139,7 @@ class LiveCalls:
         if self._meter.calls_left <= 0:
             self.overdrawn = True
             used = self._meter.budget.tool_calls
-            return failure("BUDGET_SPENT", f"all {used} tool calls are used; end with {self._report} now")
+            return failure("BUDGET_SPENT", f"all {used} tool calls are used\nEnd with {self._report} now")
         self._meter.count_call()
         before, self.uncertain = self.uncertain, True
         outcome = await self._tools.call(

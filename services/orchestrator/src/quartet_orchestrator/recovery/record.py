@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from quartet_bus import Bus, LeaseEpoch, is_end, taken_at
-from quartet_contracts import JournalEvent, State, Task, TaskReport, TaskStatus, Usage, move
+from quartet_contracts import JournalEvent, State, Task, TaskCode, TaskReport, TaskStatus, Usage, move
 from quartet_contracts.journal import Asked, Happening, Reported, StateChanged, TakenOver, TeamTurn, ToolReturned
 from quartet_process import boot_time
 
@@ -153,6 +153,7 @@ class TaskRecord:
             told = told[: MAX_SUMMARY // 2]
             summary = report.summary[: MAX_SUMMARY - len(told)] + told
             report = report.model_copy(update={"summary": summary})
+        report = report.model_copy(update={"error_code": code_of_task(state, report)})
         self._change(state, report=report)
         await self.write(Reported(report=report))
         if not await self._bus.statuses.put(self.status, lease_epoch=self.lease_epoch):
@@ -239,6 +240,15 @@ class TaskRecord:
         self._changed.set()
 
 
+def code_of_task(state: State, report: TaskReport) -> TaskCode:
+    """Return the code of a task that ends in `state`; of the report, only what the state leaves open counts."""
+    if state is State.SUCCEEDED:
+        return TaskCode.NONE
+    if state is State.CANCELED:
+        return TaskCode.CANCELED
+    return TaskCode.UNKNOWN if report.error_code in {TaskCode.NONE, TaskCode.CANCELED} else report.error_code
+
+
 async def close_journal(bus: Bus, status: TaskStatus) -> None:
     """Append the terminal state to the journal of an ended task if it is missing: the writer may have died before."""
     events = await bus.journal.read_all(status.task.task_id)
@@ -257,6 +267,7 @@ async def end_unstarted(bus: Bus, status: TaskStatus) -> bool:
     else:
         return False
     report = TaskReport(success=False, summary=reason)
+    report = report.model_copy(update={"error_code": code_of_task(state, report)})
     ended = status.model_copy(update={"state": state, "report": report, "updated_at": time.time()})
     if await bus.statuses.put(ended, expected=State.QUEUED):
         await TaskRecord(bus, status).tell_end(state, report)
