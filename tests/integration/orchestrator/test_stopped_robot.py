@@ -16,7 +16,7 @@ class StopService:
     """The robots' states, as the stop service has them."""
 
     def __init__(self):
-        self.latched = {"summit": True}
+        self.latched, self.url = {"summit": True}, ""
         self.app = Starlette(routes=[Route("/state", self._state)])
 
     async def _state(self, _request):
