@@ -91,7 +91,9 @@ def _server_mean_ms(stack: Stack, tool: str) -> float:
     """Return the mean wall time of `tool` inside its server [ms], as the server counts it."""
     server, name = tool.split("__")
     mine = {"Authorization": f"Bearer {stack.metrics_token}"}
-    text = httpx.get(stack.servers()[server].removesuffix("/mcp") + "/metrics", headers=mine, timeout=TIMEOUT_S).text
+    text = httpx.get(
+        stack.servers()[server].removesuffix("/mcp") + "/metrics", headers=mine, timeout=TIMEOUT_S, trust_env=False
+    ).text
     found = {
         sample.name: sample.value
         for family in text_string_to_metric_families(text)

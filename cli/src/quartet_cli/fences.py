@@ -34,7 +34,7 @@ def _fence_of(robot: str, server: str, tools: set[str], endpoints: Mapping[str, 
     url = health_url(endpoints[server])
     try:
         # The status is not looked at: a server with a problem elsewhere knows its fence all the same.
-        with blocking_client(timeout=TIMEOUT_S, trust_env=False) as http:
+        with blocking_client(timeout=TIMEOUT_S) as http:
             health: Any = http.get(url).json()
         fence, served = int(health["fence"]), list[str](health.get("tools", tools))
     except httpx2.HTTPError as error:

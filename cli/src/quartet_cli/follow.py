@@ -97,13 +97,27 @@ def _attend(
 
 
 def _tell_open_questions(api: OrchestratorClient, status: TaskStatus, notice: Callable[[str], None]) -> None:
-    """Tell a task in the queue what a person is asked by those before it."""
+    """Tell a task in the queue behind which task it waits, and what a person is asked by those before it."""
     if status.state is not State.QUEUED:
         return
     with contextlib.suppress(ClientError):
+        _tell_what_runs(api, status, notice)
         before = [one for one in api.tasks(State.PAUSED, LISTED) if status.task.robot in {one.task.robot, ANY_ROBOT}]
         for line in open_questions([*before, status]):
             notice(line)
+
+
+def _tell_what_runs(api: OrchestratorClient, status: TaskStatus, notice: Callable[[str], None]) -> None:
+    """Tell what keeps the robots busy that may do a task in the queue; nothing where one of them is free."""
+    robots = [one for one in api.robots()["robots"] if status.task.robot in {one["name"], ANY_ROBOT}]
+    running = [str(one["task"]) for one in robots if one.get("task") and one["task"] != status.task.task_id]
+    if not robots or len(running) < len(robots):
+        return
+    for task_id in running:
+        task = api.task(task_id).task
+        notice(f"Waits until {task.robot} has ended task {task_id}: {task.sentence}")
+    if waiting := sum(int(one.get("waiting", 0)) for one in robots) - (status.task.robot != ANY_ROBOT):
+        notice(f"{waiting} other task{'s wait' if waiting != 1 else ' waits'} there too; `quartet list` shows them")
 
 
 def _is_settled(api: OrchestratorClient, event: JournalEvent, asked: Asked) -> bool:

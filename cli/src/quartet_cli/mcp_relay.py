@@ -75,6 +75,7 @@ async def _connected(url: str, token: str | None, ask: Any = None) -> AsyncItera
             headers=headers,
             timeout=httpx2.Timeout(CALL_S, connect=10.0),
             transport=BoundedTransport(httpx2.AsyncHTTPTransport(), MOST_BYTES, event_streams=True),
+            trust_env=False,
         ) as http,
         Client(
             streamable_http_client(url, http_client=http, max_sse_event_size=MOST_BYTES),

@@ -2,12 +2,14 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import httpx2
 
 from quartet_cli.contact_sheet import Step, draw_contact_sheet
-from quartet_contracts import JournalEvent, TaskStatus
+from quartet_cli.discussion import discussion
+from quartet_contracts import STATE_WORDS, JournalEvent, TaskCode, TaskStatus
 from quartet_contracts.journal import Observation, SkillFinished, SkillRequested, ToolReturned
 from quartet_contracts.story import clip, skill_words
 from quartet_deployment import ClientError, OrchestratorClient, run_metrics
@@ -80,12 +82,12 @@ class RunFolder:
         metrics = run_metrics(status, self._events)
         self._write("metrics.json", json.dumps(metrics, indent=1).encode())
         self._save_transcripts()
-        self._write("report.md", _report(status, metrics).encode())
+        self._write("report.md", _report(status, metrics, self._events).encode())
         if not self._steps:
-            self._steps.append(Step(f"At the end: {status.state}", self._overhead("end")))
+            self._steps.append(Step(f"At the end: {STATE_WORDS[status.state]}", self._overhead("end")))
         subtitle = (
-            f"{self.task_id} · {status.state} after {metrics['wall_s']:.1f} s · {metrics['tool_calls']} tool calls · "
-            f"{metrics['model_turns']} model turns"
+            f"{self.task_id} · {STATE_WORDS[status.state]} after {metrics['wall_s']:.1f} s · "
+            f"{metrics['tool_calls']} tool calls · {metrics['model_turns']} model turns"
         )
         self._write(self.contact_sheet.name, b"")
         draw_contact_sheet(self.contact_sheet, status.task.sentence, subtitle, self._steps)
@@ -134,8 +136,9 @@ class RunFolder:
         return {"overhead": answer.content}
 
 
-def _report(status: TaskStatus, metrics: dict[str, object]) -> str:
-    lines = [f"# {status.task.sentence}", "", f"State: **{status.state}** after {metrics['wall_s']} s", ""]
+def _report(status: TaskStatus, metrics: dict[str, object], events: Sequence[JournalEvent]) -> str:
+    code = f" ({status.report.error_code})" if status.report and status.report.error_code != TaskCode.NONE else ""
+    lines = [f"# {status.task.sentence}", "", f"**{STATE_WORDS[status.state]}**{code} after {metrics['wall_s']} s", ""]
     if status.report is not None:
         lines += [status.report.summary, ""]
         if status.report.objects:
@@ -151,5 +154,6 @@ def _report(status: TaskStatus, metrics: dict[str, object]) -> str:
         "",
         "![contact sheet](contact_sheet.png)",
         "",
+        *discussion(events),
     ]
     return "\n".join(lines)

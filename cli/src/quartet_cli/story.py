@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from quartet_contracts import JournalEvent, State, TaskStatus
+from quartet_contracts import STATE_WORDS, JournalEvent, State, TaskCode, TaskStatus
 from quartet_contracts.story import Line, Narrator, Tone, printable
 
 STYLES: dict[Tone, str] = {
@@ -20,6 +20,8 @@ STYLES: dict[Tone, str] = {
     "question": "bold magenta",
     "answer": "magenta",
 }
+NAMED = {TaskCode.STOPPED, TaskCode.AMBIGUOUS, TaskCode.NOT_UNDERSTOOD}
+"""Codes of tasks that are shown beside the state."""
 ACTOR_COLUMN = 12
 INDENT = ACTOR_COLUMN + 11
 """Where the text of a line begins, after time and actor."""
@@ -110,12 +112,9 @@ class StoryRenderer:
         self._end_progress()
         seconds = max(0.0, status.updated_at - status.task.created_at)
         done = status.state == State.SUCCEEDED
-        words = {
-            State.SUCCEEDED: "Done",
-            State.FAILED: "Not done",
-            State.CANCELED: "Canceled",
-            State.REJECTED: "Rejected",
-        }.get(status.state, status.state.value)
+        words = STATE_WORDS[status.state]
+        if status.report is not None and status.report.error_code in NAMED:
+            words += f" ({status.report.error_code})"
         self._put(Text.assemble((f"{words} ", "bold green" if done else "bold red"), f"after {seconds:.1f} s"))
         if status.report is not None:
             self._put(Text(f"  {status.report.summary}"), indent=2)

@@ -89,6 +89,7 @@ interface Task {
 
 interface Report {
   summary: string;
+  error_code: string;
   objects: { object_name: string; target: string; completed: boolean; error_code: string }[];
 }
 

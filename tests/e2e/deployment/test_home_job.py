@@ -123,7 +123,11 @@ def _check_folder(folder: Path) -> None:
     assert len(transcripts) == 5, transcripts
     metrics = json.loads((folder / "metrics.json").read_text())
     assert metrics["completed"] is True
-    assert metrics["tool_calls"] > 20
+    returned = [line for line in journal if line["event"]["kind"] == "tool_result"]
+    assert metrics["tool_calls"] == status.usage.tool_calls == len(returned) > 20
+    assert metrics["tool_calls"] == sum(row["calls"] for row in metrics["tools"].values())
+    own = sum(line["actor"] == "orchestrator" for line in returned)
+    assert metrics["tool_calls"] == own + sum(skill["tool_calls"] for skill in metrics["skills"])
     assert metrics["prompt_tokens"] > metrics["completion_tokens"] > 0
     happened = [line["event"] for line in journal]
     references = {ref for e in happened if e["kind"] == "tool_result" for ref in e["images"]}

@@ -19,7 +19,7 @@ from mcp_types import ImageContent, TextContent, ToolAnnotations
 from pydantic import BaseModel
 
 from quartet_agent_runtime import GatewayClient, Loop, Recorder, ReportTool, Tools, WorkClock, skill_report
-from quartet_contracts import KEEPALIVE_HEADER, Budget, JournalEvent, Skill
+from quartet_contracts import KEEPALIVE_HEADER, Budget, JournalEvent, Skill, encode
 from support.http_server import serve_app
 
 Answer = dict[str, Any]
@@ -152,6 +152,9 @@ class Memory:
         self.saves = 0
 
     async def append(self, *events: JournalEvent) -> None:
+        for event in events:
+            # As the bus does, which refuses what is too large.
+            encode(event)
         self.events += events
         kinds = [event.event.kind for event in events]
         self.order += kinds

@@ -55,6 +55,23 @@ async def test_an_answer_at_the_token_limit_moves_nothing(model, memory, make_lo
     assert "token limit" in model.result()["message"]
 
 
+@pytest.mark.parametrize("tool", ["arm__move", "report_result"])
+async def test_an_answer_with_thousands_of_calls_is_refused_in_words(model, memory, make_loop, talk, hand, tool):
+    model.script = [talk.calls(*[(tool, {"x": 1})] * 9000), talk.report()]
+    ending = await make_loop(hand.tools).run("system", "user")
+    assert ending.cause == Cause.REPORTED
+    assert hand.moves == []
+    assert model.result()["error_code"] == "BROKEN_ANSWER"
+    assert "has 9000 calls, of which none was made; at most 32" in model.result()["message"]
+    assert len(json.dumps(model.last())) < 10_000
+
+
+@pytest.mark.parametrize("text", ["€", "\u0001", '"'])
+async def test_a_turn_with_much_text_in_its_calls_fits_the_journal(model, memory, make_loop, talk, hand, text):
+    model.script = [talk.calls(*[("arm__move", {"x": text * 15_000})] * 8), talk.report()]
+    assert (await make_loop(hand.tools).run("system", "user")).cause == Cause.REPORTED
+
+
 async def test_a_report_at_the_token_limit_is_no_report(model, memory, make_loop, talk, hand):
     model.script = [cut_off(talk.report()), talk.report(False, "UNKNOWN", "the second one")]
     ending = await make_loop(hand.tools).run("system", "user")

@@ -3,7 +3,7 @@
 import pytest
 
 from quartet_agent_runtime import LocalTool, LocalTools, ToolOutcome, ToolSpec, read_turns
-from quartet_agent_runtime._recorder import MAX_REASONING
+from quartet_agent_runtime._recorder import MAX_TURN_BYTES
 from quartet_contracts import JournalEvent
 
 SCHEMA = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}
@@ -56,7 +56,7 @@ async def test_who_takes_the_loop_over_sends_it_too(model, memory, make_loop, ta
 
 
 async def test_what_is_too_long_for_the_journal_is_left_out_whole(model, memory, make_loop, talk, tools):
-    long = {"model": "m", "thinking": "x" * MAX_REASONING}
+    long = {"model": "m", "thinking": "x" * MAX_TURN_BYTES}
     model.script = [thinks(talk.calls(("arm__move", {"x": 1})), long), talk.report()]
     await make_loop(tools).run("system", "user")
     assert sent(model) == [long]

@@ -6,6 +6,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
+import httpx
 import pytest
 import websockets
 
@@ -48,6 +49,18 @@ def test_scoring_and_guard_refuse_a_page_of_another_site(sim: Any, url: str, pat
 
 def test_scoring_refuses_a_request_of_another_site_that_names_none(sim: Any) -> None:
     assert status(sim, "scoring_url", "/reset", "cross-site", "Sec-Fetch-Site") == 403
+
+
+HOSTS = [("foreign.example", 403), ("foreign.example:8080", 403), ("", 403), ("localhost", 200), ("simulation:9", 200)]
+
+
+@pytest.mark.parametrize(("host", "answer"), HOSTS)
+@pytest.mark.parametrize("path", ["/truth", "/overhead.jpg", "/health"])
+def test_scoring_refuses_to_tell_a_page_whose_name_leads_here(sim: Any, path: str, host: str, answer: int) -> None:
+    """DNS rebinding: the browser takes the page for one of the same site, so it names no origin."""
+    answered = httpx.get(sim.ready["scoring_url"] + path, headers={"Host": host}, timeout=60)
+    assert answered.status_code == answer
+    assert ("is not served" in answered.text) == (answer == 403)
 
 
 def test_scoring_serves_a_page_of_this_machine(sim: Any) -> None:

@@ -126,6 +126,26 @@ async def test_what_comes_through_a_proxy_of_the_environment_has_the_same_limit(
             await http.get("http://provider.invalid/")
 
 
+@pytest.mark.parametrize("family", ["hosted_vllm", "openai"])
+async def test_a_model_inside_the_site_is_asked_without_the_proxy_of_the_environment(
+    gateway, provider, monkeypatch, family
+):
+    """Case 23: an image of a company sets HTTP_PROXY, which does not reach this machine."""
+    for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    made = gateway(
+        {
+            "models": {"main": {"model": f"{family}/double", "api_base": provider.url, "api_key_env": "MAIN_KEY"}},
+            "agents": {agent: {"model": "main"} for agent in AGENTS},
+        },
+        env={"MAIN_KEY": "sk-0123456789abcdef"},
+    )
+    response = await made.ask()
+    assert response.status_code == 200, response.text
+
+
 async def test_no_cookie_is_sent_back():
     asked = []
 

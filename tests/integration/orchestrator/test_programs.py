@@ -111,6 +111,19 @@ async def test_planner_and_coder_speak_by_turns_and_each_program_is_told_before_
     assert "lets the planner speak" in {line.spans[0].text for line in lines}
 
 
+async def test_each_prompt_of_a_participant_is_kept_with_its_answer(client, agents, model, bus):
+    agents.answers["executor"] = [seen(), seen((0.7, 0.1, 1.2), held=CAN, completed=True)]
+    model.say("coder", program(DONE))
+    status = await client.run(SENTENCE, team="malmm")
+    task_id = status.task.task_id
+    turns = of_kind(await client.events(task_id), "team_turn")
+    names = [f"turn-{number:03}-{turn.participant}" for number, turn in enumerate(turns, 1)]
+    assert await bus.transcripts.list(task_id) == names
+    for name, turn, request in zip(names, turns, model.requests, strict=True):
+        kept = await bus.transcripts.get(task_id, name)
+        assert kept["messages"] == [*request["messages"], {"role": "assistant", "content": turn.text}]
+
+
 async def test_after_five_errors_in_a_row_the_team_gives_up(client, agents, model):
     agents.answers["executor"] = [seen(), *[failed("SyntaxError: '(' was never closed")] * 5]
     model.say(program("move("))

@@ -74,6 +74,51 @@ class Renderer:
         self._show("end", f"end {status.state}")
 
 
+class Busy(Deployment):
+    """The task waits in the queue; the robots are as `rows` say."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        super().__init__([event("1", 1.0, kind="state", state="SUCCEEDED")], State.QUEUED)
+        self.rows = rows
+
+    def robots(self) -> dict[str, Any]:
+        return {"robots": self.rows}
+
+    def task(self, task_id: str) -> TaskStatus:
+        other = Task(
+            task_id="t0", sentence="sort the mugs", robot="summit", created_at=1.0, deadline=2.0, budget=Budget()
+        )
+        return (
+            TaskStatus(task=other, state=State.RUNNING, updated_at=1.0) if task_id == "t0" else status(State.SUCCEEDED)
+        )
+
+
+RUNS, FREE = {"name": "summit", "task": "t0", "waiting": 2}, {"name": "summit", "task": None, "waiting": 1}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (
+            [RUNS],
+            [
+                "Waits until summit has ended task t0: sort the mugs",
+                "1 other task waits there too; `quartet list` shows them",
+            ],
+        ),
+        ([{**RUNS, "waiting": 1}], ["Waits until summit has ended task t0: sort the mugs"]),
+        ([FREE], []),
+        ([{**RUNS, "name": "second"}, FREE], []),
+    ],
+)
+def test_a_task_says_at_once_behind_which_one_it_waits(rows: list[dict[str, Any]], said: list[str]) -> None:
+    told: list[str] = []
+    renderer = Renderer({})
+    renderer.notice = told.append  # type: ignore[method-assign]
+    follow(Busy(rows), status(State.QUEUED), renderer, None)  # type: ignore[arg-type]
+    assert told == said
+
+
 def press() -> None:
     signal.raise_signal(signal.SIGINT)
 

@@ -38,6 +38,9 @@ class Deployment:
         assert state is State.PAUSED
         return [status("t1", state, question="Which can?"), status("t2", state, "ben", question="Which cup?")]
 
+    def robots(self) -> dict[str, Any]:
+        return {"robots": [{"name": "anna", "task": None, "waiting": 1}]}
+
     def events(self, task_id: str, after: str) -> list[Any]:
         return []
 

@@ -1,5 +1,6 @@
 """The folder of a run, with what a server says."""
 
+import json
 import struct
 import zlib
 from io import BytesIO
@@ -10,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from quartet_cli.contact_sheet import _fit, _picture
 from quartet_cli.run_folder import RunFolder
-from quartet_contracts import JournalEvent, State, Task, TaskStatus
+from quartet_contracts import JournalEvent, State, Task, TaskStatus, Usage
 from quartet_deployment import ClientError
 
 STATUS = TaskStatus(
@@ -71,6 +72,42 @@ def test_the_caption_of_a_program_is_the_program_with_its_outcome(tmp_path: Path
     )
     assert step.caption.endswith(": PROGRAM_FAILED")
     assert len(step.caption) < 150
+
+
+def test_the_report_of_a_team_has_its_tokens_its_discussion_and_its_programs(tmp_path: Path) -> None:
+    api = SimpleNamespace(transcripts=lambda _: [])
+    folder = RunFolder(tmp_path, "t1", api)  # type: ignore[arg-type]
+    usage = {"turns": 1, "prompt_tokens": 1000, "completion_tokens": 10}
+    code = "open_gripper()\nprint('# not a heading')"
+    said = f"I open it. <b>Now</b>\n```python\n{code}\n```"
+    asked = {"request_id": "r1", "skill": "executor", "robot": "panda", "attempt": 1, "fence": 1}
+    ended = {"request_id": "r1", "skill": "executor", "success": True, "error_code": "NONE", "state": "SUCCEEDED"}
+    for at, event in enumerate(
+        (
+            {"kind": "team_turn", "participant": "coder", "text": said, "usage": usage, "about": "program"},
+            {"kind": "skill_requested", **asked, "arguments": {"code": code}},
+            {"kind": "skill_result", **ended, "reason": "the program has ended"},
+        )
+    ):
+        given = {"task_id": "t1", "actor": "orchestrator", "at": at, "event": event}
+        folder.record(JournalEvent.model_validate(given))
+    used = Usage(turns=93, tool_calls=7, prompt_tokens=250_000, completion_tokens=4787)
+    folder.finish(STATUS.model_copy(update={"usage": used}))
+    report = (tmp_path / "t1" / "report.md").read_text()
+    assert "93 model turns, 7 tool calls, 250000 + 4787 tokens" in report
+    assert "## Discussion\n\n**coder**, 0.0 s\n\n    I open it. <b>Now</b>\n    ```python\n" in report
+    assert "**orchestrator**, 1.0 s\n\n    → executor: run this program\n    open_gripper()\n" in report
+    assert "**executor**, 2.0 s\n\n    ✓ the program has ended\n" in report
+    assert "\n# not" not in report
+    metrics = json.loads((tmp_path / "t1" / "metrics.json").read_text())
+    assert (metrics["model_turns"], metrics["tool_calls"], metrics["prompt_tokens"]) == (93, 7, 250_000)
+    assert metrics["model_turns_by_agent"] == {"coder": 1}
+
+
+def test_the_report_of_one_robot_has_no_discussion(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path, "t1", SimpleNamespace(transcripts=lambda _: []))  # type: ignore[arg-type]
+    folder.finish(STATUS)
+    assert "Discussion" not in (tmp_path / "t1" / "report.md").read_text()
 
 
 def test_a_picture_that_unpacks_to_too_much_is_left_out() -> None:

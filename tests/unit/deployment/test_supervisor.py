@@ -40,6 +40,7 @@ from quartet_deployment._environment import (
 from quartet_deployment._ports import free_ports, hold_ports, redis_answers, require_free
 from quartet_deployment._process import ManagedProcess, ProcessSpec
 from quartet_deployment._specs import MODULES, choose_addresses, specs
+from quartet_deployment._state import end_left_processes, left_processes, note_process
 from quartet_site import RobotFiles, load_robots
 
 
@@ -157,6 +158,39 @@ def test_held_ports_are_given_to_nobody_but_the_process_that_is_to_have_them() -
         ):
             hold_ports([other.getsockname()[1]])
     require_free(port, "anybody", "")
+
+
+HOLDER = """
+import signal, socket, sys, time
+with socket.create_server(("127.0.0.1", {port})):
+    signal.signal(signal.SIGTERM, {at_term})
+    print("ready", flush=True)
+    time.sleep({seconds})
+"""
+
+
+@pytest.mark.parametrize(
+    ("at_term", "seconds"), [("signal.SIG_DFL", 0.5), ("signal.SIG_DFL", 1000), ("signal.SIG_IGN", 1000)]
+)
+def test_a_start_waits_for_the_processes_of_a_killed_stack(tmp_path: Path, at_term: str, seconds: float) -> None:
+    """Those that do not end by themselves are ended, and the port is free then."""
+    (port,) = free_ports(1)
+    code = HOLDER.format(port=port, at_term=at_term, seconds=seconds)
+    held = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert held.stdout is not None
+    with held.stdout:
+        held.stdout.readline()
+    note_process(tmp_path, held.pid)
+    assert [process.pid for process in left_processes(tmp_path)] == [held.pid]
+    end_left_processes(tmp_path, 0.5 if seconds > 1 else 60.0)
+    require_free(port, "the orchestrator", "")
+    held.wait()
+    assert left_processes(tmp_path) == []
+
+
+def test_a_process_that_got_the_id_of_a_killed_one_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "processes").write_text(f"{os.getpid()} 1.0\n99999999 1.0\nnonsense\n")
+    assert left_processes(tmp_path) == []
 
 
 def test_a_taken_port_stops_the_stack_before_anything_is_started(tmp_path: Path) -> None:

@@ -136,8 +136,8 @@ def test_two_mistakes_with_a_right_pick_between_them_do_not_count_together():
 def test_a_failed_pick_is_never_followed_by_a_drive_to_the_drop_place(code):
     story = Story().then(approach()).then(pick(), code)
     for drive in (DROP, FLOOR, approach("bin", "kitchen", "container_place")):
-        assert story.refuses(drive, code, "pick first")
-    assert story.refuses(place(), code, "pick first")
+        assert story.refuses(drive, code, "Pick first")
+    assert story.refuses(place(), code, "Pick first")
     assert story.refusal(approach()) is None
 
 
@@ -149,7 +149,7 @@ def test_after_the_pick_works_the_drive_is_allowed_again():
 @pytest.mark.parametrize("code", ["PICK_SEG_MISSED", "PICK_REACH_EXCEEDED", "PICK_ATTACH_TIMEOUT"])
 def test_these_codes_need_an_approach_before_the_next_pick(code):
     story = Story().then(approach()).then(pick(), code)
-    assert story.refuses(pick(), code, "approach it again")
+    assert story.refuses(pick(), code, "Approach it again")
     assert story.then(approach()).refusal(pick()) is None
 
 
@@ -192,7 +192,7 @@ def test_a_wrong_object_goes_to_the_floor_and_nowhere_else():
     assert story.refuses(DROP, "wrong object", "floor")
     assert story.refuses(place(), "wrong object", "floor")
     story.then(place("red coke can", "floor"))
-    assert story.refuses(DROP, "PICK_WRONG_OBJECT", "pick first")
+    assert story.refuses(DROP, "PICK_WRONG_OBJECT", "Pick first")
     assert story.facts.objects["red coke can"].place_succeeded is None
     assert story.then(approach()).then(pick()).refusal(DROP) is None
 
@@ -200,12 +200,12 @@ def test_a_wrong_object_goes_to_the_floor_and_nowhere_else():
 def test_after_a_wrong_object_was_put_back_the_right_one_is_approached():
     story = Story().then(approach()).then(pick(), "PICK_WRONG_OBJECT", put_back=True, object_id="obj_0123456789ab")
     assert (story.facts.gripper, story.facts.held_id) == (GripperContent.EMPTY, None)
-    assert story.refuses(place("red coke can", "floor"), "PICK_WRONG_OBJECT", "pick first")
-    assert story.refuses(DROP, "pick first")
-    assert story.refuses(pick(), "approach it again, then pick")
+    assert story.refuses(place("red coke can", "floor"), "PICK_WRONG_OBJECT", "Pick first")
+    assert story.refuses(DROP, "Pick first")
+    assert story.refuses(pick(), "Approach it again, then pick")
     assert story.facts.describe_put_aside() == ""
     story.then(approach()).then(pick(), "PICK_WRONG_OBJECT", put_back=True)
-    assert story.refuses(approach(), "another thing was picked for 'red coke can' 2 times", "give the object up")
+    assert story.refuses(approach(), "another thing was picked for 'red coke can' 2 times", "Give the object up")
     assert story.refusal(approach("blue mug")) is None
 
 
@@ -223,7 +223,7 @@ def test_an_object_for_which_another_was_picked_twice_is_given_up():
         story.then(pick(), "PICK_WRONG_OBJECT")
         assert story.refusal(place("red coke can", "floor")) is None, "what is held may be put down"
         story.then(place("red coke can", "floor"))
-    assert story.refuses(approach(), "another thing was picked for 'red coke can' 2 times", "give the object up")
+    assert story.refuses(approach(), "another thing was picked for 'red coke can' 2 times", "Give the object up")
     assert story.refuses(pick(), "another thing was picked for 'red coke can' 2 times")
     assert story.refusal(approach("blue mug")) is None
 
@@ -314,8 +314,8 @@ def test_objects_are_the_same_by_alias_and_a_shared_alias_is_nobodys():
 
 def test_an_unknown_outcome_is_looked_at_first():
     story = Story().then(approach()).then(pick(), "UNKNOWN", State.UNCERTAIN)
-    assert story.refuses(approach(), "call look first")
-    assert story.refuses(pick(), "call look first")
+    assert story.refuses(approach(), "Call look first")
+    assert story.refuses(pick(), "Call look first")
     story.facts.note_look(ok=True)
     assert story.refusal(pick()) is None
 
@@ -383,7 +383,7 @@ def test_a_place_that_may_be_done_is_looked_at_before_its_object_is_fetched_agai
     story.then(place(), "UNKNOWN", State.UNCERTAIN, seen("place", "EMPTY"))
     assert story.facts.describe_held() == ""
     for fetch in (pick(), approach()):
-        assert story.refuses(fetch, "call place again with the same arguments", "red coke can")
+        assert story.refuses(fetch, "Call place again with the same arguments", "red coke can")
     assert story.refusal(approach("blue mug")) is None, "another object may be worked on"
     assert story.then(place()).facts.objects["red coke can"].place_succeeded
 
@@ -407,7 +407,7 @@ def test_what_a_pick_of_unknown_end_left_in_the_hand_may_be_carried():
     assert held.refusal(DROP) is None
     assert held.facts.describe_held() == "The robot keeps holding the red coke can."
     empty = Story().then(approach()).then(pick(), "UNKNOWN", State.UNCERTAIN, seen("pick", "EMPTY"))
-    assert empty.refuses(DROP, "pick first")
+    assert empty.refuses(DROP, "Pick first")
     assert empty.refusal(pick()) is None
     unnamed = Story().then(approach()).then(pick(), "UNKNOWN", State.UNCERTAIN, seen("pick", "HOLDING"))
     assert unnamed.facts.gripper is GripperContent.SOMETHING
@@ -573,7 +573,7 @@ def test_what_was_dropped_and_not_seen_is_fetched_again(still_held):
     story = Story().then(approach()).then(pick()).then(DROP)
     story.then(place(), "PLACE_DROP_VERIFY_FAILED", still_held=still_held)
     assert story.facts.gripper is GripperContent.EMPTY
-    assert story.refuses(place(), "pick first")
+    assert story.refuses(place(), "Pick first")
     assert "not seen afterwards" in story.facts.describe_put_aside()
 
 

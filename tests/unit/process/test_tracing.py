@@ -2,6 +2,8 @@
 
 import json
 import os
+import select
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -158,6 +160,32 @@ def test_the_sdk_is_loaded_only_where_an_endpoint_is_configured(env: dict[str, s
     on, modules = json.loads(done.stdout)
     assert on is sends
     assert bool(modules) is sends
+
+
+SENDS = """
+from opentelemetry import trace
+from quartet_process.tracing import set_up_tracing
+set_up_tracing("pick")
+with trace.get_tracer("test").start_as_current_span("asked"):
+    pass
+trace.get_tracer_provider().shutdown()
+"""
+
+
+def test_spans_go_to_a_collector_inside_the_site_without_the_proxy_of_the_environment() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as collector, socket.create_server(("127.0.0.1", 0)) as proxy:
+        env = {
+            **{name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")},
+            "HTTP_PROXY": f"http://127.0.0.1:{proxy.getsockname()[1]}",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.getsockname()[1]}",
+        }
+        running = subprocess.Popen([sys.executable, "-c", SENDS], env=env)
+        try:
+            asked, _, _ = select.select([collector, proxy], [], [], 100)
+        finally:
+            running.kill()
+            running.wait()
+        assert asked == [collector]
 
 
 ANSWER = ModelAnswer(

@@ -1,5 +1,6 @@
 """Set-up says exactly what is missing, and installs only where it may."""
 
+import fcntl
 import os
 import shutil
 import stat
@@ -54,6 +55,23 @@ def test_missing_packages_are_named_exactly_where_nothing_may_be_installed(machi
     assert done.returncode == 1
     assert "are missing and may not be installed from here: redis-server libegl1\n" in done.stderr
     assert "sudo apt-get update && sudo apt-get install redis-server libegl1\n" in done.stderr
+
+
+def test_a_set_up_that_waits_for_another_checkout_says_for_which(machine: Path) -> None:
+    (machine / "bin" / "redis-server").unlink()
+    held = machine / "quartet-setup-1000.lock"
+    held.write_text("/home/me/other (process 7)\n")
+    env = {"PATH": str(machine / "bin"), "TMPDIR": str(machine), "HOME": str(machine), "QUARTET_NO_APT": "1"}
+    with held.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        command = ["bash", str(machine / "project" / "scripts" / "setup")]
+        waiting = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
+        assert waiting.stderr is not None
+        said = waiting.stderr.readline()
+    _, rest = waiting.communicate(timeout=120)
+    assert said == "setup: waiting for the set-up of another checkout: /home/me/other (process 7)\n"
+    assert "may not be installed from here: redis-server" in rest
+    assert f"{machine / 'project'} (process " in held.read_text()
 
 
 def test_osmesa_serves_in_the_place_of_egl(machine: Path) -> None:

@@ -101,7 +101,9 @@ class Job:
     def begin(cls, stack: Stack, seed: int, url: str = "") -> "Job":
         """Reset the world and submit the task."""
         body = {"seed": seed, "scenario": None}
-        world = httpx.post(f"{stack.scoring_url}/reset", json=body, timeout=60).raise_for_status().json()
+        world = (
+            httpx.post(f"{stack.scoring_url}/reset", json=body, timeout=60, trust_env=False).raise_for_status().json()
+        )
         sentence, thing, target = job_of(world)
         url = url or stack.url
         with OrchestratorClient(url, stack.api_token) as api:
@@ -135,7 +137,7 @@ class Job:
         status: TaskStatus | None = None
         with contextlib.suppress(ClientError), OrchestratorClient(self.url, self.stack.api_token) as api:
             status = api.task(self.task_id)
-        truth = httpx.get(f"{self.stack.scoring_url}/truth", timeout=30).raise_for_status().json()
+        truth = httpx.get(f"{self.stack.scoring_url}/truth", timeout=30, trust_env=False).raise_for_status().json()
         return Score(
             status=status,
             delivered=truth["objects"][self.thing]["on"] == self.target,
@@ -152,7 +154,9 @@ class Job:
     def _base_stands(self) -> bool | None:
         """Return whether the base stands now, None when the simulation does not answer."""
         try:
-            truth = httpx.get(f"{self.stack.scoring_url}/truth", timeout=LOOK_S).raise_for_status().json()
+            truth = (
+                httpx.get(f"{self.stack.scoring_url}/truth", timeout=LOOK_S, trust_env=False).raise_for_status().json()
+            )
         except httpx.HTTPError:
             return None
         return max(map(abs, truth["robot"]["twist"])) < AT_REST

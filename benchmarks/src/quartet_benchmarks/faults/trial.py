@@ -257,5 +257,5 @@ def _moved(before: dict[str, Any], after: dict[str, Any]) -> bool:
 
 
 def _scoring(stack: Stack, method: str, path: str, body: Any) -> dict[str, Any]:
-    answer = httpx.request(method, f"{stack.scoring_url}{path}", json=body, timeout=60)
+    answer = httpx.request(method, f"{stack.scoring_url}{path}", json=body, timeout=60, trust_env=False)
     return answer.raise_for_status().json()

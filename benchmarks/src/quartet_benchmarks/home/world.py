@@ -16,7 +16,7 @@ class World:
     """Client of the scoring interface; used in a `with` block, which closes its connections."""
 
     def __init__(self, scoring_url: str) -> None:
-        self._http = httpx.Client(base_url=scoring_url, timeout=TIMEOUT_S)
+        self._http = httpx.Client(base_url=scoring_url, timeout=TIMEOUT_S, trust_env=False)
 
     def reset(self, seed: int, scenario: str = "") -> Truth:
         """Start a new episode and return the ground truth. Raises UnfitPlacementError when it is refused."""

@@ -163,8 +163,8 @@ def _attacks(stack: Stack, cases: int, seed: int) -> Iterator[Attack]:
     for url in map(stack.servers().get, MOVING_TOOLS):
         assert url is not None
         grant = {"Authorization": f"Bearer {stack.grant([FENCE_SCOPE], fence=FENCE)}"}
-        httpx.post(control_url(url, "fence"), headers=grant, timeout=TIMEOUT_S).raise_for_status()
-    truth = httpx.get(f"{stack.scoring_url}/truth", timeout=TIMEOUT_S).raise_for_status().json()
+        httpx.post(control_url(url, "fence"), headers=grant, timeout=TIMEOUT_S, trust_env=False).raise_for_status()
+    truth = httpx.get(f"{stack.scoring_url}/truth", timeout=TIMEOUT_S, trust_env=False).raise_for_status().json()
     x, y = truth["robot"]["pose"][:2]
     attacker = Attacker(robot, site, PolicyFile.model_validate(POLICY), here=(x, y), fence=FENCE, seed=seed)
     yield from attacker.attacks(cases)

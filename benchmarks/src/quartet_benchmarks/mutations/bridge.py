@@ -209,7 +209,7 @@ class StrangeRobot:
         self._sockets: list[tuple[ServerConnection, list[dict[str, Any]]]] = []
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._urls: dict[str, str] = {}
-        self._http = httpx.AsyncClient(timeout=TIMEOUT_S)
+        self._http = httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=False)
         self.failures: list[str] = []
 
     @property

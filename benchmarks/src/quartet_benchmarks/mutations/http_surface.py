@@ -19,7 +19,7 @@ class HttpSurface(ABC):
 
     def __init__(self, stack: Stack, mutator: Mutator) -> None:
         self._stack, self._mutator = stack, mutator
-        self._http = httpx.AsyncClient(timeout=TIMEOUT_S, limits=httpx.Limits(max_connections=AT_ONCE))
+        self._http = httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=False, limits=httpx.Limits(max_connections=AT_ONCE))
         self.failures: list[str] = []
 
     async def close(self) -> None:

@@ -61,7 +61,9 @@ class StackWatch:
             self.complaints[name].append(said[max(0, found.start() - 300) : found.start() + 3000])
 
     def _place(self) -> dict[str, list[float]]:
-        truth: dict[str, Any] = httpx.get(f"{self._stack.scoring_url}/truth", timeout=60).raise_for_status().json()
+        truth: dict[str, Any] = (
+            httpx.get(f"{self._stack.scoring_url}/truth", timeout=60, trust_env=False).raise_for_status().json()
+        )
         robot = truth["robot"]
         objects = {name: list(map(float, thing["position"])) for name, thing in truth["objects"].items()}
         return {"robot": [*robot["pose"], *robot["arm"], robot["opening"]], **objects}

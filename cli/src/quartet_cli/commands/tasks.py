@@ -13,7 +13,7 @@ from quartet_cli.run_folder import RunFolder
 from quartet_cli.settings import load_settings
 from quartet_cli.tables import print_table
 from quartet_cli.terminal import open_terminal
-from quartet_contracts import TERMINAL, State
+from quartet_contracts import STATE_WORDS, TERMINAL, State
 from quartet_deployment import OrchestratorClient
 
 CANCEL_WAIT_S = 30.0
@@ -61,7 +61,7 @@ def cancel(
         deadline = time.monotonic() + CANCEL_WAIT_S
         while (status := api.task(task_id)).state not in TERMINAL and time.monotonic() < deadline:
             time.sleep(0.2)
-    print(f"task {task_id}: {status.state}")
+    print(f"task {task_id}: {STATE_WORDS[status.state]}")
     if status.state not in TERMINAL:
         print(f"the robot is still being brought to rest; see how it ends with: quartet watch {task_id}")
     elif status.report is not None:
@@ -80,7 +80,7 @@ def pause(
     with api_for(url) as api:
         state = api.pause(task_id, reason).state
     when = "" if state is State.PAUSED else ", it pauses before its next step"
-    print(f"task {task_id}: {state}{when}; let it go on with: quartet resume {task_id}")
+    print(f"task {task_id}: {STATE_WORDS[state]}{when}; let it go on with: quartet resume {task_id}")
 
 
 def answer(
@@ -117,7 +117,13 @@ def list_tasks(
         console.print("no tasks")
     else:
         rows = [
-            (one.task.task_id, one.state, one.task.robot, _age(now - one.task.created_at), one.task.sentence)
+            (
+                one.task.task_id,
+                STATE_WORDS[one.state],
+                one.task.robot,
+                _age(now - one.task.created_at),
+                one.task.sentence,
+            )
             for one in found
         ]
         print_table(console, ("task", "state", "robot", "age", "sentence"), rows)

@@ -30,7 +30,15 @@ from quartet_cli.interrupts import Interrupts
 from quartet_cli.settings import CliSettings, running_stack
 from quartet_cli.terminal import open_terminal
 from quartet_contracts import Architecture
-from quartet_deployment import DEFAULT_SENSORS, DeploymentError, Stack, StackOptions, StopClient, state_folder
+from quartet_deployment import (
+    DEFAULT_SENSORS,
+    DeploymentError,
+    Stack,
+    StackOptions,
+    StopClient,
+    left_processes,
+    state_folder,
+)
 from quartet_process.bounded_answers import blocking_client
 from quartet_site import SiteFileError
 
@@ -106,7 +114,7 @@ def up(
 ) -> None:
     """Start everything on this machine and keep it running.
 
-    Ctrl-C ends it. Logs are in .quartet/up/logs.
+    Ctrl-C ends it, as SIGINT and SIGTERM do, in the background too. Logs are in .quartet/up/logs.
     """
     other = running_stack()
     if other:
@@ -138,6 +146,8 @@ def up(
     elif guard_url or guard_token_file:
         raise CannotStartError("--guard-url and --guard-token-file are for a robot of your own: add --robot-dir")
     signal.signal(signal.SIGTERM, _interrupt)
+    # A shell that is not interactive starts a command in the background with SIGINT ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     stack = start_stack(options, console)
     try:
         # A line that is interrupted half way would be printed once more, before the next one.
@@ -212,6 +222,8 @@ def start_stack(options: StackOptions, console: Console) -> Stack:
     try:
         stack = Stack(options)
         begun = time.monotonic()
+        if left := left_processes(options.state_dir):
+            console.print(f"an earlier run was killed; waiting until its processes have ended ({len(left)} left)")
         with console.status("starting Redis, simulation, model gateway, servers and agents"):
             stack.start()
     except (DeploymentError, SiteFileError) as error:

@@ -23,7 +23,7 @@ def check_clocks(processes: Mapping[str, str]) -> Finding | None:
     """
     ahead: dict[str, float] = {}
     silent: dict[str, str] = {}
-    with blocking_client(timeout=TIMEOUT_S, trust_env=False) as client:
+    with blocking_client(timeout=TIMEOUT_S) as client:
         for name, url in processes.items():
             health_url, sent_at = httpx2.URL(url).copy_with(path="/health", query=None), time.time()
             try:

@@ -14,7 +14,7 @@ from quartet_agent_runtime._conversation import MAX_RESULT_CHARS, truncate
 from quartet_agent_runtime._model import ModelAnswer, ToolCall
 from quartet_agent_runtime._protocols import ImageStore, Journal, TranscriptStore
 from quartet_agent_runtime._tools import CallResult, Image, ToolOutcome
-from quartet_contracts import Actor, JournalEvent, Usage
+from quartet_contracts import MAX_MESSAGE_BYTES, Actor, JournalEvent, Usage
 from quartet_contracts.journal import (
     Happening,
     ModelTurn,
@@ -31,8 +31,9 @@ log = logging.getLogger(__name__)
 MAX_JOURNAL_TEXT = 4000
 MAX_JOURNALED_CALLS = 8
 """Calls of one turn that are kept in full; a model whose loop is replayed after more makes the others again."""
-MAX_REASONING = 256_000
-"""Characters of a turn's reasoning as JSON; more is not journaled, since a model refuses a part of it."""
+MAX_TURN_BYTES = MAX_MESSAGE_BYTES - 4096
+"""Maximum size of a turn in the journal; leaves room for what an event adds. Reasoning is left out as a whole, since a
+model refuses a part of it."""
 PROGRESS_INTERVAL_S = 0.25
 TRANSCRIPT_INTERVAL_S = 0.1
 
@@ -61,6 +62,8 @@ class Recorder:
         self._held: list[JournalEvent] = []
         self._writing: asyncio.Task[None] | None = None
         """The newest write, which waits for all before it; None where the loop knows that one has failed."""
+        self.calls = 0
+        """Tool calls whose results were journaled, those of code and refused ones included."""
         self._last_progress = 0.0
         self._unsaved: dict[str, Any] | None = None
         self._saver: asyncio.Task[None] | None = None
@@ -137,24 +140,19 @@ class Recorder:
             )
             for call in answer.calls[:MAX_JOURNALED_CALLS]
         ]
-        whole = len(json.dumps(answer.reasoning)) <= MAX_REASONING
-        reasoning = answer.reasoning if whole else {}
         refused = answer.refusal is not None and not answer.text
-        self._held.append(
-            self._now(
-                ModelTurn(
-                    turn=number,
-                    text=text,
-                    refused=refused,
-                    tools=tools,
-                    calls=calls,
-                    usage=usage,
-                    model=answer.model,
-                    takes_images=answer.takes_images,
-                    reasoning=reasoning,
-                )
-            )
+        turn = ModelTurn(
+            turn=number,
+            text=text,
+            refused=refused,
+            tools=tools,
+            calls=calls,
+            usage=usage,
+            model=answer.model,
+            takes_images=answer.takes_images,
+            reasoning=answer.reasoning,
         )
+        self._held.append(self._now(_fitting(turn)))
 
     async def record_call(
         self,
@@ -185,6 +183,7 @@ class Recorder:
         metrics.TOOL_SECONDS.labels(self.actor, label).observe(duration)
         if durable:
             return CallResult(outcome, await self.returned(call, outcome, duration))
+        self.calls += 1
         references = [await self.keep(image) for image in outcome.images]
         self._begin_to_write(_returned(call, outcome, duration, references))
         return CallResult(outcome, references)
@@ -207,6 +206,7 @@ class Recorder:
 
     async def returned(self, call: ToolCall, outcome: ToolOutcome, duration_s: float) -> list[str]:
         """Store the images of an outcome, journal it, and return the references of the images."""
+        self.calls += 1
         references = [await self.keep(image) for image in outcome.images]
         await self.write(_returned(call, outcome, duration_s, references))
         return references
@@ -273,6 +273,14 @@ class Recorder:
             "ending": ending,
             "messages": messages,
         }
+
+
+def _fitting(turn: ModelTurn) -> ModelTurn:
+    """Return `turn` without what would make its journal entry too large: its reasoning, then its last calls."""
+    while len(turn.model_dump_json().encode()) > MAX_TURN_BYTES and (turn.reasoning or turn.calls):
+        left_out: dict[str, Any] = {"reasoning": {}} if turn.reasoning else {"calls": turn.calls[:-1]}
+        turn = turn.model_copy(update=left_out)
+    return turn
 
 
 def _called(call: ToolCall) -> ToolCalled:

@@ -62,9 +62,10 @@ class Repetition:
 
     def warning(self, outcome: ToolOutcome, report: str) -> ToolOutcome:
         """Return what the model reads in place of the third equal `outcome`; `report`: the tool that ends its work."""
+        said = outcome.message.partition("\n")[0]
         return failure(
             "REPEATED_CALL",
-            f"this call gave the same result {LIMIT} times ({outcome.error_code}: {outcome.message}). "
+            f"this call gave the same result {LIMIT} times ({outcome.error_code}: {said})\n"
             f"Do something else, or end with {report}; the same call once more ends your work.",
         )
 

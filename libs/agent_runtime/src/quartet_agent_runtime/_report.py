@@ -110,7 +110,10 @@ class ReportReader:
         Raises Ended with the report when it is good, and without one when the model has no further try.
         """
         if not alone:
-            return failure("REPORT_NOT_ALONE", f"call {call.name} alone, after you have seen all other results")
+            return failure(
+                "REPORT_NOT_ALONE",
+                f"the report is not alone in its answer\nCall {call.name} alone, after you have seen all other results",
+            )
         try:
             report = self._tool.read(call.arguments, self.shown)
             if rejected:

@@ -141,7 +141,7 @@ class SkillRun:
             request_message(_arguments_of(request)),
         )
         claimed: Any = ending.report
-        if claimed is None and self._usage.tool_calls == 0:
+        if claimed is None and self._loop.usage.tool_calls + check.calls == 0:
             return self._unknown(ending.reason, State.FAILED)
         if claimed is None:
             return await self._settle(ending.reason, uncertain=ending.uncertain)
@@ -196,9 +196,8 @@ class SkillRun:
     @property
     def _usage(self) -> Usage:
         usage = self._loop.usage if self._loop else Usage()
-        calls = self._request_context.calls if self._request_context else 0
         wall = round(time.monotonic() - self._began, 3)
-        return usage.model_copy(update={"tool_calls": usage.tool_calls + calls, "wall_s": wall})
+        return usage.model_copy(update={"tool_calls": self._recorder.calls, "wall_s": wall})
 
     def _unknown(self, reason: str, state: State, observed: str = "") -> SkillResult:
         reason = reason or "no reason was given"

@@ -80,7 +80,10 @@ Specs = list[ToolSpec]
 
 
 def failure(code: str, message: str, *, interrupted: bool = False, **fields: Any) -> ToolOutcome:
-    """Return a tool error, in the shape of every tool result."""
+    """Return a tool error, in the shape of every tool result.
+
+    People see the first line of `message` only; what the model should do is on further lines.
+    """
     return ToolOutcome({"ok": False, "error_code": code, "message": message, **fields}, interrupted=interrupted)
 
 

@@ -14,6 +14,8 @@ from quartet_agent_runtime._tools import CallResult, Specs, ToolOutcome, Tools, 
 from quartet_agent_runtime.errors import ArgumentsError
 from quartet_contracts.tools.results import CommonCode
 
+MAX_CALLS = 32
+"""Maximum number of calls in one answer; a model that repeats itself writes thousands."""
 NOT_MADE = frozenset({"BROKEN_ANSWER", "UNKNOWN_TOOL", "INVALID_ARGUMENTS", "BUDGET_SPENT"})
 """Codes of calls that were refused before they were counted."""
 
@@ -22,7 +24,11 @@ def repair_calls(answer: ModelAnswer, offered: Specs, agent: str) -> ModelAnswer
     """Return `answer` with the repairs for which the `offered` tools leave exactly one meaning.
 
     A loop repairs an answer when it arrives: its journal entry, its replay and the history have the repaired calls.
+    Of an answer with more than MAX_CALLS calls, the first remains, with the reason why it must not be made.
     """
+    if (count := len(answer.calls)) > MAX_CALLS:
+        fault = f"the answer has {count} calls, of which none was made; at most {MAX_CALLS} are accepted in one answer"
+        answer = replace(answer, calls=[replace(answer.calls[0], fault=fault)])
     schemas = {spec.name: spec.schema for spec in offered}
     return replace(answer, calls=[_repair_call(call, schemas, agent) for call in answer.calls])
 
@@ -121,11 +127,11 @@ class LiveCalls:
     async def _checked(self, call: ToolCall) -> ToolOutcome:
         """Return what the tool gave, or why the call was not made."""
         if call.fault:
-            return failure("BROKEN_ANSWER", f"the call was not made: {call.fault}. Call one tool alone, in few words")
+            return failure("BROKEN_ANSWER", f"the call was not made: {call.fault}\nCall one tool alone, in few words")
         spec = self._specs.get(call.name)
         if spec is None:
             valid = ", ".join([*self._specs, self._report])
-            return failure("UNKNOWN_TOOL", f"there is no tool '{truncate(call.name, 100)}'; valid tools: {valid}")
+            return failure("UNKNOWN_TOOL", f"there is no tool '{truncate(call.name, 100)}'\nValid tools: {valid}")
         try:
             arguments = read_arguments(call.arguments, spec.schema, self.shown.get(spec.name))
         except ArgumentsError as error:
@@ -133,7 +139,7 @@ class LiveCalls:
         if self._meter.calls_left <= 0:
             self.overdrawn = True
             used = self._meter.budget.tool_calls
-            return failure("BUDGET_SPENT", f"all {used} tool calls are used; end with {self._report} now")
+            return failure("BUDGET_SPENT", f"all {used} tool calls are used\nEnd with {self._report} now")
         self._meter.count_call()
         before, self.uncertain = self.uncertain, True
         outcome = await self._tools.call(

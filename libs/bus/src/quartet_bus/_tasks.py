@@ -61,6 +61,10 @@ class Tasks(Part):
         await self._statuses.forget_expired()
         return status
 
+    async def is_submitted(self, submission: str) -> bool:
+        """Return whether a task came with this digest of an idempotency key."""
+        return bool(await self._store.call("EXISTS", self._keys.submission(submission)))
+
     async def _submitted_before(self, task_id: str, came_with: str, fingerprint: str) -> TaskStatus:
         status = await self._statuses.get(task_id)
         if came_with != fingerprint or status is None:

@@ -3,7 +3,7 @@
 from quartet_contracts._architectures import Architecture, ResultForm
 from quartet_contracts._budgets import Budget, Usage
 from quartet_contracts._choices import Choices, chosen, number_choices
-from quartet_contracts._codes import NOT_RUN, UNKNOWN_NAME, ApproachCode, ExecutorCode, PickCode, PlaceCode
+from quartet_contracts._codes import NOT_RUN, UNKNOWN_NAME, ApproachCode, ExecutorCode, PickCode, PlaceCode, TaskCode
 from quartet_contracts._grants import (
     ALGORITHM,
     FENCE_SCOPE,
@@ -36,7 +36,7 @@ from quartet_contracts._skill_tools import (
     VERIFY_TOOLS,
     granted_tools,
 )
-from quartet_contracts._states import TERMINAL, TRANSITIONS, State, may_transition, move
+from quartet_contracts._states import STATE_WORDS, TERMINAL, TRANSITIONS, State, may_transition, move
 from quartet_contracts._stop_order import is_stop_order
 from quartet_contracts._tasks import (
     ANY_ROBOT,
@@ -146,6 +146,7 @@ __all__ = [
     "ROLES_FIELD",
     "SCHEMA_VERSION",
     "STANDSTILL_TOOLS",
+    "STATE_WORDS",
     "STOP_ISSUER",
     "STOP_SCOPE",
     "TASK_HEADER",
@@ -212,6 +213,7 @@ __all__ = [
     "State",
     "StepArguments",
     "Task",
+    "TaskCode",
     "TaskReport",
     "TaskStatus",
     "TaskSubmission",

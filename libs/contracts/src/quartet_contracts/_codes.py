@@ -8,6 +8,22 @@ NOT_RUN = "NOT_RUN"
 """Code of a call that was not made because an earlier call of the same turn failed."""
 
 
+class TaskCode(StrEnum):
+    """Why a task is not done. The objects of its report have the codes of the steps."""
+
+    NONE = "NONE"
+    CANCELED = "CANCELED"
+    """A person canceled it."""
+    STOPPED = "STOPPED"
+    """The robot was stopped."""
+    AMBIGUOUS = "AMBIGUOUS"
+    """The sentence can mean several things, and nobody said which."""
+    NOT_UNDERSTOOD = "NOT_UNDERSTOOD"
+    """The sentence is no task that the model understands, or names what there is not."""
+    UNKNOWN = "UNKNOWN"
+    """Any other reason; the summary has it."""
+
+
 class ApproachCode(StrEnum):
     """How an approach ended."""
 

@@ -22,6 +22,20 @@ class State(StrEnum):
     REJECTED = "REJECTED"
 
 
+STATE_WORDS: dict[State, str] = {
+    State.QUEUED: "Waiting",
+    State.INITIALIZING: "Starting",
+    State.RUNNING: "Running",
+    State.PAUSED: "Paused",
+    State.CANCELING: "Canceling",
+    State.RETRIABLE: "Will go on",
+    State.UNCERTAIN: "Looking",
+    State.SUCCEEDED: "Done",
+    State.FAILED: "Not done",
+    State.CANCELED: "Canceled",
+    State.REJECTED: "Rejected",
+}
+"""Words for people. The page's tasks.js has the same."""
 TERMINAL = frozenset({State.SUCCEEDED, State.FAILED, State.CANCELED, State.REJECTED})
 
 TRANSITIONS: dict[State, frozenset[State]] = {

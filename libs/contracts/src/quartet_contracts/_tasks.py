@@ -6,6 +6,7 @@ from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
 from quartet_contracts._budgets import Budget, Usage
 from quartet_contracts._choices import Choices
+from quartet_contracts._codes import TaskCode
 from quartet_contracts._states import State
 from quartet_contracts.messages import Arguments, Identifier, Message, Seconds
 from quartet_contracts.skills import (
@@ -120,6 +121,10 @@ class TaskReport(Arguments):
 
     success: bool
     summary: Annotated[str, Field(min_length=1, max_length=4000)]
+    error_code: Annotated[
+        TaskCode,
+        Field(description="AMBIGUOUS or NOT_UNDERSTOOD if that is why it is not done. Code sets the others."),
+    ] = TaskCode.NONE
     objects: Annotated[list[DeliveryOutcome], Field(max_length=50)] = []
 
 

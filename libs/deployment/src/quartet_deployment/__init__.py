@@ -10,7 +10,7 @@ from quartet_deployment._ports import free_ports, hold_ports
 from quartet_deployment._project import project_root, state_folder
 from quartet_deployment._run_metrics import run_metrics
 from quartet_deployment._sensors import DEFAULT_SENSORS, SensorLevel
-from quartet_deployment._state import read_description
+from quartet_deployment._state import left_processes, read_description
 from quartet_deployment._stop_client import EMERGENCY_STOP, StopClient
 from quartet_deployment.errors import (
     ClientError,
@@ -69,6 +69,7 @@ __all__ = [
     "headless_gl",
     "hold_ports",
     "is_body",
+    "left_processes",
     "new_world",
     "project_root",
     "read_description",

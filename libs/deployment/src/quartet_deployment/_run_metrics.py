@@ -3,21 +3,26 @@
 from collections import Counter
 from typing import Any
 
-from quartet_contracts import JournalEvent, State, TaskStatus, Usage
-from quartet_contracts.journal import ModelTurn, SkillFinished, ToolReturned
+from quartet_contracts import JournalEvent, State, TaskStatus
+from quartet_contracts.journal import ModelTurn, SkillFinished, TeamTurn, ToolReturned
 
 
 def run_metrics(status: TaskStatus, events: list[JournalEvent]) -> dict[str, Any]:
-    """Return counts and wall times [s] of a task and of its parts."""
-    used = Usage()
+    """Return counts and wall times [s] of a task and of its parts.
+
+    The totals are those of the task's status, which also has the tasks that the robots of a team were given. A tool
+    call is one whose result is in a journal, made or refused, by a model or by code.
+    """
+    used = status.usage
     tools: dict[str, dict[str, Any]] = {}
     agents: Counter[str] = Counter()
     skills: list[dict[str, Any]] = []
     for event in events:
         match event.event:
-            case ModelTurn(usage=usage):
-                used = used.plus(usage)
+            case ModelTurn():
                 agents[event.actor] += 1
+            case TeamTurn(participant=participant):
+                agents[participant] += 1
             case ToolReturned() as result:
                 row = tools.setdefault(result.tool, {"calls": 0, "failed": 0, "seconds": 0.0})
                 row["calls"] += 1
@@ -40,9 +45,9 @@ def run_metrics(status: TaskStatus, events: list[JournalEvent]) -> dict[str, Any
         "state": status.state.value,
         "completed": status.state == State.SUCCEEDED,
         "wall_s": round(status.updated_at - status.task.created_at, 3),
-        "model_turns": sum(agents.values()),
+        "model_turns": used.turns,
         "model_turns_by_agent": dict(sorted(agents.items())),
-        "tool_calls": sum(row["calls"] for row in tools.values()),
+        "tool_calls": used.tool_calls,
         "prompt_tokens": used.prompt_tokens,
         "completion_tokens": used.completion_tokens,
         "cost_usd": used.cost_usd,

@@ -26,7 +26,13 @@ from quartet_deployment._robots import metrics
 from quartet_deployment._secrets.folder import ADMIN_FILE, SecretsFolder
 from quartet_deployment._secrets.layout import SERVERS
 from quartet_deployment._specs import Addresses, choose_addresses, models, replica, specs
-from quartet_deployment._state import lock_folder, remove_description, write_description
+from quartet_deployment._state import (
+    end_left_processes,
+    lock_folder,
+    note_process,
+    remove_description,
+    write_description,
+)
 from quartet_deployment._world import site_folder, with_robot, with_world
 from quartet_deployment.errors import ProcessDiedError, StackError, StartTimeoutError
 
@@ -148,11 +154,18 @@ class Stack:
 
     def start(self) -> None:
         """Start everything at once and wait until all processes are ready; on an error end them all."""
-        if self.options.orchestrator_port:
-            require_free(
-                self.options.orchestrator_port, "the orchestrator", "stop who uses it or name another with --port"
-            )
         self._lock = lock_folder(self.options.state_dir)
+        try:
+            end_left_processes(self.options.state_dir, TERM_GRACE_S)
+            if self.options.orchestrator_port:
+                require_free(
+                    self.options.orchestrator_port,
+                    "the orchestrator",
+                    "end the program that listens there, or choose another port with --port",
+                )
+        except BaseException:
+            self.stop()
+            raise
         if self.options.fresh:
             shutil.rmtree(self.options.state_dir, ignore_errors=True)
         # Other users of this machine must not read its journals, grants and logs.
@@ -265,10 +278,13 @@ class Stack:
         """Return the fork server, a new one if there is none that runs."""
         if not self._fork_servers or self._fork_servers[-1].is_dead:
             self._fork_servers.append(ForkServer(public_environment(), self.log_dir / "fork_server.log"))
+            note_process(self.options.state_dir, self._fork_servers[-1].pid)
         return self._fork_servers[-1]
 
     def _started(self, spec: ProcessSpec) -> ManagedProcess:
-        return ManagedProcess(spec, public_environment(), self.log_dir / f"{spec.name}.log", self._fork_server())
+        process = ManagedProcess(spec, public_environment(), self.log_dir / f"{spec.name}.log", self._fork_server())
+        note_process(self.options.state_dir, process.pid)
+        return process
 
     def _process(self, name: str) -> ManagedProcess:
         try:

@@ -19,7 +19,7 @@ class StopClient:
     def __init__(self, url: str, token: str) -> None:
         self.url = url.rstrip("/")
         self._http = blocking_client(
-            base_url=self.url, timeout=CALL_TIMEOUT_S, headers={"Authorization": f"Bearer {token}"}, trust_env=False
+            base_url=self.url, timeout=CALL_TIMEOUT_S, headers={"Authorization": f"Bearer {token}"}
         )
 
     def close(self) -> None:

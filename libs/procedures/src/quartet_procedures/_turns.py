@@ -80,10 +80,10 @@ class Result:
 
     @property
     def message(self) -> str:
-        """Text that explains the code, at most 300 characters."""
+        """Text that explains the code, without advice on further lines, at most 300 characters."""
         for key in ("message", "reason", "error"):
             if isinstance(self.data.get(key), str) and self.data[key]:
-                return str(self.data[key])[:300]
+                return str(self.data[key]).partition("\n")[0][:300]
         return ""
 
     def get(self, key: str) -> Any:

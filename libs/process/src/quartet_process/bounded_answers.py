@@ -9,6 +9,8 @@ from typing import Any, cast
 
 import httpx2
 
+from quartet_process.proxies import NO_PROXIES, uses_proxy
+
 CONTROL_BYTES = 1024 * 1024
 """Limit for the answer to an order or a question about state, which needs a few kilobytes."""
 
@@ -55,14 +57,17 @@ def control_client(timeout_s: float | None = None, limits: httpx2.Limits | None 
 
 
 def blocking_client(
-    most_bytes: int = CONTROL_BYTES, *, headers: dict[str, str] | None = None, **more: Any
+    most_bytes: int = CONTROL_BYTES, *, base_url: str = "", headers: dict[str, str] | None = None, **more: Any
 ) -> httpx2.Client:
-    """Return a client that blocks; `more` goes to httpx2.Client, so that the environment's proxies count by default.
+    """Return a client that blocks; `more` goes to httpx2.Client.
 
     `most_bytes` limits each answer, and of an event stream each event. Raises AnswerTooLongError for a longer one.
+    A proxy of the environment is used only for a `base_url` outside the site.
     """
     given = {**(headers or {}), "Accept-Encoding": "identity"}
-    return httpx2.Client(headers=given, event_hooks={"response": [_limit(most_bytes)]}, **more)
+    mounts = None if base_url and uses_proxy(base_url) else dict(NO_PROXIES)
+    hooks = {"response": [_limit(most_bytes)]}
+    return httpx2.Client(base_url=base_url, headers=given, mounts=mounts, event_hooks=hooks, **more)
 
 
 def _limit(most_bytes: int) -> Callable[[httpx2.Response], None]:

@@ -58,17 +58,22 @@ def set_up_tracing(process: str) -> bool:
     if not any(os.environ.get(name) for name in ENDPOINTS) or os.environ.get("OTEL_SDK_DISABLED") == "true":
         return False
     try:
+        import requests
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.environment_variables import OTEL_SERVICE_NAME
         from opentelemetry.sdk.resources import SERVICE_NAMESPACE, Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+        from quartet_process.proxies import uses_proxy
     except ImportError as error:
         log.error("traces are not sent, %s is missing: pip install 'quartet-process[otlp]'", error.name)
         return False
     os.environ.setdefault(OTEL_SERVICE_NAME, process)
     provider = TracerProvider(resource=Resource.create({SERVICE_NAMESPACE: "quartet"}))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    session = requests.Session()
+    session.trust_env = uses_proxy(next(os.environ[name] for name in ENDPOINTS if os.environ.get(name)))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(session=session)))
     trace.set_tracer_provider(provider)
     return True
 

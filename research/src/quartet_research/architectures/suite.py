@@ -171,7 +171,7 @@ def _deployed(
 
 def require_model(gateway_url: str, model: str) -> None:
     """Raise OptionError with what the gateway misses for the model, such as its key."""
-    problems = httpx.get(f"{gateway_url}/health", timeout=HEALTH_TIMEOUT_S).json().get("problems", {})
+    problems = httpx.get(f"{gateway_url}/health", timeout=HEALTH_TIMEOUT_S, trust_env=False).json().get("problems", {})
     if missing := next((problems[agent] for agent in AGENTS if agent in problems), ""):
         raise OptionError(f"model '{model}': {missing}")
 

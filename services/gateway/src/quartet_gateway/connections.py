@@ -3,6 +3,7 @@
 An answer comes as a whole when the model has thought, so that silence alone tells nothing before `retries.timeout_s`.
 """
 
+import asyncio
 import socket
 import ssl
 import zlib
@@ -12,10 +13,12 @@ from typing import TYPE_CHECKING, cast
 import httpx
 
 from quartet_gateway.local_answers import normalize
+from quartet_process.proxies import uses_proxy
 
 if TYPE_CHECKING:
     import aiohttp
     from aiohttp.connector import AddrInfoType
+    from litellm.llms.custom_httpx.aiohttp_transport import LiteLLMAiohttpTransport
 
 CONNECT_S = 5.0
 """Time-out of making a connection, the look-up of its address included [s]; else it is that of the whole try."""
@@ -62,9 +65,12 @@ def open_session(verify: ssl.SSLContext | bool) -> "aiohttp.ClientSession":
 
 
 class ProviderTransport(httpx.AsyncBaseTransport):
-    """Transport of httpx with these limits, over `inner`, LiteLLM's transport on a session of `open_session`."""
+    """Transport of httpx with these limits, over `inner`, LiteLLM's transport on a session of `open_session`.
 
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+    It uses a proxy of the environment only for a host outside the site.
+    """
+
+    def __init__(self, inner: "LiteLLMAiohttpTransport") -> None:
         self._inner = inner
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -76,6 +82,9 @@ class ProviderTransport(httpx.AsyncBaseTransport):
             timeout[step] = CONNECT_S if allowed is None else min(allowed, CONNECT_S)
         request.extensions = {**request.extensions, "timeout": timeout}
         request.headers["Accept-Encoding"] = "identity"
+        host = request.url.host
+        if host not in self._inner.proxy_cache and not await asyncio.to_thread(uses_proxy, str(request.url)):
+            self._inner.proxy_cache[host] = None
         try:
             response = await self._inner.handle_async_request(request)
         except httpx.ConnectError as error:

@@ -47,6 +47,11 @@ class StopClient:
                 found = {name: state for name, state in now.items() if name in names}
         return found
 
+    async def state(self) -> dict[str, dict[str, Any]]:
+        """Return each robot's state. Raises StopServiceError."""
+        async with control_client(PRESS_S) as http:
+            return await self._ask(http, "GET", "/state", None)
+
     async def _ask(
         self, http: httpx2.AsyncClient, method: str, path: str, body: dict[str, Any] | None
     ) -> dict[str, dict[str, Any]]:

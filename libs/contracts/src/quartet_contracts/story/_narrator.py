@@ -325,10 +325,13 @@ def _is_skill(tool: str) -> bool:
 
 
 def _message(result: str) -> str:
-    """Return the message of a tool's result, or the whole result where it has none."""
+    """Return the message of a tool's result, or the whole result where it has none.
+
+    Only its first line is for people: the others say what a model should do.
+    """
     try:
         fields: Any = json.loads(result)
     except (ValueError, RecursionError):
         return result
     message: Any = cast("dict[str, Any]", fields).get("message") if isinstance(fields, dict) else None
-    return message if isinstance(message, str) and message else result
+    return message.partition("\n")[0] if isinstance(message, str) and message else result

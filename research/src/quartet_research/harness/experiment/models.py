@@ -82,7 +82,7 @@ def connect(
 
 def _behind_gateway(url: str, key: str, agent: str) -> str:
     try:
-        answer = httpx.get(f"{url}/v1/models", headers={"Authorization": f"Bearer {key}"}, timeout=10)
+        answer = httpx.get(f"{url}/v1/models", headers={"Authorization": f"Bearer {key}"}, timeout=10, trust_env=False)
         answer.raise_for_status()
         known = {entry["id"]: entry["models"] for entry in answer.json()["data"]}
     except (httpx.HTTPError, ValueError, KeyError) as error:

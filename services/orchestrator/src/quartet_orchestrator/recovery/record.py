@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from quartet_bus import Bus, LeaseEpoch, is_end, taken_at
-from quartet_contracts import JournalEvent, State, Task, TaskReport, TaskStatus, Usage, move
-from quartet_contracts.journal import Asked, Happening, Reported, StateChanged, TakenOver
+from quartet_contracts import JournalEvent, State, Task, TaskCode, TaskReport, TaskStatus, Usage, move
+from quartet_contracts.journal import Asked, Happening, Reported, StateChanged, TakenOver, TeamTurn, ToolReturned
 from quartet_process import boot_time
 
 log = logging.getLogger(__name__)
@@ -27,13 +27,23 @@ class OwnedJournal:
         self._bus = bus
         self._lease_epoch = lease_epoch
         self._written = written
+        self.calls = 0
+        """The orchestrator's own tool calls in the journal, those of its code and refused ones included."""
+        self.turns = 0
+        """Turns of a team's participants in the journal."""
 
     async def append(self, *events: JournalEvent) -> str:
         """Append durably; return the last position. Raises LeaseLostError when another replica owns the task."""
         position = await self._bus.journal.append(*events, lease_epoch=self._lease_epoch)
         for event in events:
+            self.note(event)
             self._written(event)
         return position
+
+    def note(self, event: JournalEvent) -> None:
+        """Count `event`, which this process or another one has appended."""
+        self.calls += event.actor == "orchestrator" and isinstance(event.event, ToolReturned)
+        self.turns += isinstance(event.event, TeamTurn)
 
 
 class TaskRecord:
@@ -96,9 +106,26 @@ class TaskRecord:
         written = JournalEvent(task_id=self.task.task_id, actor="orchestrator", at=time.time(), event=event)
         return written.model_copy(update={"position": await self.journal.append(written)})
 
+    async def write_turn(self, turn: TeamTurn, prompt: str) -> None:
+        """Keep the prompt that a participant was given, then append what it said to the journal."""
+        loop_id = f"turn-{self.journal.turns + 1:03}-{turn.participant}"
+        transcript = {
+            "actor": turn.participant,
+            "loop_id": loop_id,
+            "usage": turn.usage.model_dump(),
+            "ending": "",
+            "messages": [{"role": "user", "content": prompt}, {"role": "assistant", "content": turn.text}],
+        }
+        await self._bus.transcripts.save(self.task.task_id, loop_id, transcript)
+        await self.write(turn)
+
     def add_usage(self, usage: Usage) -> None:
-        """Add what a loop or a sub-agent used to the task's total."""
+        """Add what a sub-agent, a participant or another task used to the task's total."""
         self.usage = self.usage.plus(usage)
+
+    def add_own_usage(self, usage: Usage) -> None:
+        """Add what the orchestrator's loop used. Its tool calls are counted in the journal."""
+        self.add_usage(usage.model_copy(update={"tool_calls": 0}))
 
     async def move(self, state: State, reason: str = "", asked: Asked | None = None) -> bool:
         """Write a state that is not terminal to status and journal; return False when the task has ended elsewhere.
@@ -126,6 +153,7 @@ class TaskRecord:
             told = told[: MAX_SUMMARY // 2]
             summary = report.summary[: MAX_SUMMARY - len(told)] + told
             report = report.model_copy(update={"summary": summary})
+        report = report.model_copy(update={"error_code": code_of_task(state, report)})
         self._change(state, report=report)
         await self.write(Reported(report=report))
         if not await self._bus.statuses.put(self.status, lease_epoch=self.lease_epoch):
@@ -145,6 +173,8 @@ class TaskRecord:
         The time since the last of them, in which nobody worked, is none of the task's.
         """
         assert self.lease_epoch is not None
+        for event in events:
+            self.journal.note(event)
         own = [event for event in events if event.request_id is None]
         marks = [event for event in own if isinstance(event.event, StateChanged | TakenOver)]
         states = [event.event.state for event in own if isinstance(event.event, StateChanged)]
@@ -203,11 +233,20 @@ class TaskRecord:
             "report": report,
             "question": asked.text if asked else None,
             "choices": asked.choices if asked else [],
-            "usage": self.usage,
+            "usage": self.usage.plus(Usage(tool_calls=self.journal.calls)),
             "updated_at": now,
         }
         self.status = self.status.model_copy(update=update)
         self._changed.set()
+
+
+def code_of_task(state: State, report: TaskReport) -> TaskCode:
+    """Return the code of a task that ends in `state`; of the report, only what the state leaves open counts."""
+    if state is State.SUCCEEDED:
+        return TaskCode.NONE
+    if state is State.CANCELED:
+        return TaskCode.CANCELED
+    return TaskCode.UNKNOWN if report.error_code in {TaskCode.NONE, TaskCode.CANCELED} else report.error_code
 
 
 async def close_journal(bus: Bus, status: TaskStatus) -> None:
@@ -228,6 +267,7 @@ async def end_unstarted(bus: Bus, status: TaskStatus) -> bool:
     else:
         return False
     report = TaskReport(success=False, summary=reason)
+    report = report.model_copy(update={"error_code": code_of_task(state, report)})
     ended = status.model_copy(update={"state": state, "report": report, "updated_at": time.time()})
     if await bus.statuses.put(ended, expected=State.QUEUED):
         await TaskRecord(bus, status).tell_end(state, report)

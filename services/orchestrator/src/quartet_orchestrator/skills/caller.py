@@ -174,7 +174,7 @@ class SkillCaller:
     async def use(self, tool: str, arguments: dict[str, Any], progress: Progress) -> ToolOutcome:
         """Call a tool of the attempt that was begun."""
         if self._own is None:
-            return failure("STEP_OVER", "who worked at this step is gone; report it, to read its outcome")
+            return failure("STEP_OVER", "who worked at this step is gone\nReport it, to read its outcome")
         return await self._own.call(tool, arguments, progress)
 
     async def finish(self, skill: Skill, arguments: SkillArguments, claim: dict[str, Any]) -> AttemptOutcome:

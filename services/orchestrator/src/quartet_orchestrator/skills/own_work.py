@@ -55,17 +55,17 @@ class OwnWork:
         """Call one of the skill's tools; what goes wrong is a failure outcome, never an exception."""
         skill = self.request.skill
         if tool not in MODEL_TOOLS[skill]:
-            return failure("NOT_OF_THIS_STEP", f"{tool} is no tool of {skill}; its tools: {told_tools(self.request)}")
+            return failure("NOT_OF_THIS_STEP", f"{tool} is no tool of {skill}\nIts tools: {told_tools(self.request)}")
         left_s = self._clock.left_s
         if left_s <= 0 and not self.lost:
             self.lost = f"the time of {skill} was over before it was reported"
         if self.lost:
-            return failure("STEP_OVER", f"{self.lost}; call report_{skill}_result, and read what was found out")
+            return failure("STEP_OVER", f"{self.lost}\nCall report_{skill}_result, and read what was found out")
         outcome = await self._toolbox.call(tool, arguments, progress, timeout_s=min(left_s, self._timeout_s))
         if outcome.void:
             # The task goes on, with another attempt: for the loop this call has failed and is no end.
             self.lost = f"{tool}: {outcome.error_code}: {outcome.message}"
-            return failure("STEP_OVER", f"{self.lost}; call report_{skill}_result, and read what was found out")
+            return failure("STEP_OVER", f"{self.lost}\nCall report_{skill}_result, and read what was found out")
         return outcome
 
     def claimed(self, claim: dict[str, Any]) -> SkillRequest:

@@ -67,6 +67,11 @@ class Interruptions:
         others = [self._canceled, self._overdue, *([] if self._halted is None else [self._halted])]
         return self._shutdown.done() and not any(one.done() for one in others)
 
+    @property
+    def stopped(self) -> bool:
+        """Whether a stop of the robot ends the task."""
+        return self._halted is not None and self._halted.done() and not self._canceled.done()
+
     async def note(self) -> tuple[str, State]:
         """Write down what ends the task; return the reason and the state in which it ends."""
         if self._delivery.forgotten:

@@ -147,7 +147,7 @@ def find_mismatch(outcomes: Sequence[DeliveryOutcome], plan: Sequence[PlanRow], 
     told = "; ".join(f"object_name '{row.object_name}', target '{row.target}'" for row in plan)
     wrong = [*(row.object_name for row in (*missing, *moved)), *surplus]
     return (
-        f"its entries are not the rows of your plan ({', '.join(map(repr, wrong))}). Give one entry for each row, with "
+        f"its entries are not the rows of your plan ({', '.join(map(repr, wrong))})\nGive one entry for each row, with "
         f"the words of the plan, and say in `reason` and `summary` what was done: {told}"
     )
 

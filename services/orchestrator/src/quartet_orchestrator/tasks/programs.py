@@ -110,7 +110,8 @@ class ProgramTeam:
             if spent := self._task.budget.spent(self._spent):
                 raise TaskAbortedError(f"The team has spent its budget: {spent}.")
             text, usage = await self._speech.ask(participant, prompt)
-            await self._record.write(TeamTurn(participant=participant, text=text, usage=usage, about="program"))
+            turn = TeamTurn(participant=participant, text=text, usage=usage, about="program")
+            await self._record.write_turn(turn, prompt)
         self._record.add_usage(usage)
         self._spent = self._spent.plus(usage)
         return Answer(text, usage.prompt_tokens, usage.completion_tokens)

@@ -59,7 +59,7 @@ def forgotten_objects(claim: TaskReport, names: SiteNames, sentence: str) -> str
     if not missing:
         return None
     return (
-        f"the sentence names {', '.join(missing)}, and the report does not: add an entry, or say in the summary why "
+        f"the sentence names {', '.join(missing)}, and the report does not\nAdd an entry, or say in the summary why "
         "nothing was to be done with it"
     )
 

@@ -1,5 +1,7 @@
 """Rules of recovery and budget for the model's calls: a call that breaks one is refused with the reason.
 
+The first line of a refusal says what is wrong, for people too; further lines say what the model should do.
+
 The prompt states the same rules; code enforces them, whatever the model does.
 """
 
@@ -79,20 +81,20 @@ class CallRules:
         if normalise(arguments.object_name) != HELD_OBJECT:
             return None
         return (
-            f"'{HELD_OBJECT}' is no name that can be looked for: name the object in the person's words or as Facts do"
+            f"'{HELD_OBJECT}' is no name that can be looked for\nName the object in the person's words or as Facts do"
         )
 
     def _body_is_able(self, arguments: StepArguments) -> str | None:
         if reason := self._unable(arguments):
             return (
-                f"{reason}. Do not try another way: go on with the rest of the task, and report this as not done, with "
+                f"{reason}\nDo not try another way: go on with the rest of the task, and report this as not done, with "
                 "this reason"
             )
         return None
 
     def _look_first(self, _: StepArguments) -> str | None:
         if self._facts.look_needed:
-            return "the outcome of the last motion is not known: call look first, then decide on a new attempt"
+            return "the outcome of the last motion is not known\nCall look first, then decide on a new attempt"
         return None
 
     def _verify_place_first(self, arguments: StepArguments) -> str | None:
@@ -101,7 +103,7 @@ class CallRules:
         if not name or isinstance(arguments, PlaceArguments) or self._facts.object_of(arguments) != name:
             return None
         return (
-            f"whether the last place has put '{name}' where it should be is not known, and the gripper is empty: call "
+            f"whether the last place has put '{name}' where it should be is not known, and the gripper is empty\nCall "
             "place again with the same arguments; it sees whether the thing lies there already"
         )
 
@@ -114,7 +116,7 @@ class CallRules:
         if len(worked) == 2 and all(r.failed for r in worked) and worked[0].last_stage == worked[1].last_stage:
             return (
                 f"two objects in a row ({worked[0].name}, {worked[1].name}) failed at the stage "
-                f"'{worked[0].last_stage}': the task stops here. Call report_task_result"
+                f"'{worked[0].last_stage}': the task stops here\nCall report_task_result"
             )
         return None
 
@@ -125,7 +127,7 @@ class CallRules:
             return None
         record.given_up = record.given_up or self._why_give_up(record)
         if record.given_up and not self._frees_the_gripper(arguments):
-            return f"'{record.name}' is given up: {record.given_up}. Go on with the next object, or report"
+            return f"'{record.name}' is given up: {record.given_up}\nGo on with the next object, or report"
         return None
 
     def _why_give_up(self, record: ObjectRecord) -> str:
@@ -147,11 +149,11 @@ class CallRules:
         arguments = without_ids(arguments)
         code = self._facts.last_codes.get(arguments, "NONE")
         if code in ONCE_ONLY:
-            return f"the same call ended with {code}: {ONCE_ONLY[code]}"
+            return f"the same call ended with {code}\n{ONCE_ONLY[code].capitalize()}"
         failures = self._facts.repeats.get((arguments, code), 0)
         if not isinstance(arguments, PickArguments) and failures >= SAME_CALL:
             return (
-                f"the same call ended {failures} times with {code}: give the object up, "
+                f"the same call ended {failures} times with {code}\nGive the object up, "
                 "go on with the next one, or report"
             )
         return None
@@ -165,7 +167,7 @@ class CallRules:
             return None
         return (
             f"{arguments.object_id} looks like '{record.name}' and lay near the target before that was to be put down: "
-            "it is another one. Look for the lost one elsewhere, or report that where it is is not known"
+            "it is another one\nLook for the lost one elsewhere, or report that where it is is not known"
         )
 
     def _drive_to_drop(self, arguments: StepArguments) -> str | None:
@@ -176,10 +178,10 @@ class CallRules:
         if arguments.next_action is NextAction.LOOK:
             return None
         if self._nothing_held():
-            return f"{self._why_not_held()}, so there is nothing to bring there; pick first (next_action 'pick')"
+            return f"{self._why_not_held()}, so there is nothing to bring there\nPick first (next_action 'pick')"
         if self._facts.pick_failed == PickCode.PICK_WRONG_OBJECT and arguments.next_action != NextAction.FLOOR_PLACE:
             return (
-                "the last pick took the wrong object: place it on the floor, approach the right one and pick that, "
+                "the last pick took the wrong object\nPlace it on the floor, approach the right one and pick that, "
                 "before you drive to the drop place"
             )
         return None
@@ -188,10 +190,10 @@ class CallRules:
         assert isinstance(arguments, PickArguments)
         record = self._facts.objects.get(self._facts.names.thing(arguments.object_name))
         if record is not None and record.needs_approach:
-            return f"the last pick of '{record.name}' ended with {record.last_code}: approach it again, then pick"
+            return f"the last pick of '{record.name}' ended with {record.last_code}\nApproach it again, then pick"
         if record is not None and record.plan_failures >= SAME_CALL:
             return (
-                f"the same pick ended {record.plan_failures} times with PICK_PLAN_FAILED: give the object up, "
+                f"the same pick ended {record.plan_failures} times with PICK_PLAN_FAILED\nGive the object up, "
                 "go on with the next one, or report"
             )
         return self._no_more_picks(arguments.object_name)
@@ -202,14 +204,14 @@ class CallRules:
         if record is None:
             return None
         if record.wrong_picks >= MAX_WRONG_PICKS:
-            free = "" if self._nothing_held() else "put down what is held, "
+            free = "" if self._nothing_held() else ", put down what is held"
             return (
-                f"another thing was picked for '{record.name}' {record.wrong_picks} times: {free}give the object up, "
+                f"another thing was picked for '{record.name}' {record.wrong_picks} times\nGive the object up{free}, "
                 "go on with the next one, or report"
             )
         if record.picks >= MAX_CYCLES and self._facts.held != record.name:
             return (
-                f"'{record.name}' had {record.picks} full cycles, the limit is {MAX_CYCLES}: give it up, "
+                f"'{record.name}' had {record.picks} full cycles, the limit is {MAX_CYCLES}\nGive it up, "
                 "go on with the next object, or report"
             )
         return None
@@ -218,10 +220,10 @@ class CallRules:
         assert isinstance(arguments, PlaceArguments)
         to_floor = self._facts.names.place(arguments.target_location) == FLOOR
         if self._facts.pick_failed == PickCode.PICK_WRONG_OBJECT and not to_floor and not self._nothing_held():
-            return "the gripper holds the wrong object: place it on the floor (target_location 'floor')"
+            return "the gripper holds the wrong object\nPlace it on the floor (target_location 'floor')"
         # After a place of unknown outcome, the next one looks whether the thing lies there already.
         if self._nothing_held() and not self._facts.release_uncertain:
-            return f"{self._why_not_held()}, so there is nothing to place; pick first"
+            return f"{self._why_not_held()}, so there is nothing to place\nPick first"
         return None
 
     def _nothing_held(self) -> bool:

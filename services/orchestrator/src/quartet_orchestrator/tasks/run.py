@@ -26,6 +26,7 @@ from quartet_contracts import (
     SkillResult,
     State,
     StepArguments,
+    TaskCode,
     TaskReport,
     TaskStatus,
     Usage,
@@ -201,8 +202,9 @@ class TaskRun:
             end = State.FAILED
         elif self._record.state is State.UNCERTAIN:
             await self._record.move(State.RETRIABLE, "the open outcome is settled")
-        self._record.add_usage(self._loop.usage if self._loop else Usage())
-        await self._end(end, report_without_model(self._facts, reason))
+        self._record.add_own_usage(self._loop.usage if self._loop else Usage())
+        code = TaskCode.STOPPED if interruptions.stopped else TaskCode.NONE
+        await self._end(end, report_without_model(self._facts, reason).model_copy(update={"error_code": code}))
 
     async def _end(self, state: State, report: TaskReport) -> None:
         await self._caller.abandon("the task ended")
@@ -304,7 +306,7 @@ class TaskRun:
         ending = await loop.run(
             self._brief.system_prompt(self._task.sentence), f"<sentence>{sentence}</sentence>", past
         )
-        self._record.add_usage(ending.usage)
+        self._record.add_own_usage(ending.usage)
         return await self._conclude(ending)
 
     def _tools_of_model(self, past: Sequence[RecordedTurn]) -> Tools:
@@ -369,6 +371,9 @@ class TaskRun:
         # A place whose outcome is not known is looked at now that the robot may answer.
         await (self._measure_the_end() if self._facts.release_uncertain else self._look_at_gripper())
         report = verify_report(ending.report, self._facts, self._task.sentence, self._plan.rows)
+        if report.error_code in {TaskCode.CANCELED, TaskCode.STOPPED}:
+            # Code notes that, whatever the model says.
+            report = report.model_copy(update={"error_code": TaskCode.UNKNOWN})
         if report.success != ending.report.success:
             metrics.FALSE_CLAIMS.inc()
             await self._record.write(
@@ -402,7 +407,8 @@ class TaskRun:
         summary = f"{step.skill}: {result.reason or result.error_code}"
         if not result.success:
             summary = f"{step.skill} ended with {result.error_code}: {result.reason}"
-        report = TaskReport(success=result.success, summary=summary[:4000])
+        code = TaskCode.STOPPED if result.withdrawn == "STOPPED" else TaskCode.NONE
+        report = TaskReport(success=result.success, summary=summary[:4000], error_code=code)
         return (State.SUCCEEDED if result.success else State.FAILED), report
 
 

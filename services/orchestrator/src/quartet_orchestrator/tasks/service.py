@@ -80,6 +80,9 @@ class TaskService:
         current_caller.get().require(Role.SUBMIT, "a task")
         if step is None and is_stop_order(submission.sentence, self.fleet.names):
             raise await self._stopped(submission)
+        submitted_as = _digest(_checked(key)) if key is not None else None
+        if submitted_as is None or not await self.bus.tasks.is_submitted(submitted_as):
+            await self._require_not_stopped(submission.robot)
         now = time.time()
         with tracing.span("accept task", kind=SpanKind.SERVER):
             # The parent span of every replica that works on the task.
@@ -99,13 +102,35 @@ class TaskService:
             step=step,
             team=submission.team,
             traceparent=origin,
-            submission=_digest(_checked(key)) if key is not None else None,
+            submission=submitted_as,
         )
         body = submission.model_dump_json() + (step.model_dump_json() if step else "")
         status = await self.bus.tasks.submit(task, _digest(body))
         if status.task.task_id == task.task_id:
             await self._note_order(task.task_id, "submit")
         return status
+
+    async def _require_not_stopped(self, robot: str | None) -> None:
+        """Raise RequestError if the robot is stopped, or all are, for a task that any may do.
+
+        A stop service that does not answer refuses nothing: the servers refuse what moves a stopped robot.
+        """
+        if self.stop_client is None:
+            return
+        try:
+            states = await self.stop_client.state()
+        except StopServiceError as error:
+            log.warning("whether a robot is stopped is not known: %s", error)
+            return
+        wanted = {name: state for name, state in states.items() if robot in (None, name)}
+        if wanted and all(state.get("latched") is True for state in wanted.values()):
+            names = ", ".join(sorted(wanted))
+            reason = next((str(state["reason"]) for state in wanted.values() if state.get("reason")), "no reason given")
+            detail = (
+                f"{names}: stopped ({reason[:200]}), so the task was not accepted. See that the way is free, let the "
+                "robot move again with `quartet reset` or Reset on the page, then give the task again"
+            )
+            raise RequestError(409, "Robot stopped", detail)
 
     async def _stopped(self, submission: TaskSubmission) -> RequestError:
         """Stop the robot that the submission names, or all; return what to tell."""

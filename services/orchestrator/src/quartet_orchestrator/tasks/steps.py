@@ -74,13 +74,13 @@ class StepTools:
         if name not in ROBOT_TOOLS:
             return await self._local.call(name, arguments, progress)
         if self._step is None:
-            return failure("NO_STEP", f"{name} is used within a step: begin one with {', '.join(MODEL_SKILLS)}")
+            return failure("NO_STEP", f"{name} is used within a step\nBegin one with {', '.join(MODEL_SKILLS)}")
         return await self._caller.use(name, arguments, progress)
 
     async def _begin(self, skill: Skill, arguments: StepArguments) -> ToolOutcome:
         if self._step is not None:
             open_step = _skill_of(self._step)
-            return failure("STEP_OPEN", f"{open_step} is not over: end it with report_{open_step}_result first")
+            return failure("STEP_OPEN", f"{open_step} is not over\nEnd it with report_{open_step}_result first")
         arguments = self._tools.with_name_of_held(arguments)
         if refused := await self._tools.refusal(skill, arguments):
             return refused
@@ -92,7 +92,7 @@ class StepTools:
 
     async def _report(self, skill: Skill, tool: ReportTool, raw: dict[str, Any]) -> ToolOutcome:
         if self._step is None or _skill_of(self._step) is not skill:
-            return failure("NO_STEP", f"no {skill} was begun: begin it with {skill}")
+            return failure("NO_STEP", f"no {skill} was begun\nBegin it with {skill}")
         try:
             claim = tool.read(raw)
         except ArgumentsError as error:

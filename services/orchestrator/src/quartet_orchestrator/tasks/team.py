@@ -334,7 +334,7 @@ class TeamRun:
             raise TaskAbortedError(f"The team has spent its budget: {spent}.")
         ask = self._speech.ask if participant in (PLANNER, LEADER) else self._ask_robot
         text, usage = await ask(participant, prompt)
-        await self._record.write(TeamTurn(participant=participant, text=text, usage=usage))
+        await self._record.write_turn(TeamTurn(participant=participant, text=text, usage=usage), prompt)
         self._record.add_usage(usage)
         self._talk = self._talk.plus(usage)
         return Answer(text, usage.prompt_tokens, usage.completion_tokens)

@@ -45,6 +45,7 @@ from quartet_orchestrator.tasks.plan import StatedPlan
 from quartet_orchestrator.tasks.questions import QuestionService
 from quartet_orchestrator.tasks.rules import CallRules
 from quartet_orchestrator.tasks.terms import TermPolicy
+from quartet_orchestrator.tasks.verbs import asks_to_put_it
 
 DESCRIPTIONS = {
     Skill.APPROACH: "Drive to an area and stop before a thing there. Needed before each pick and place.",
@@ -220,13 +221,29 @@ class TaskTools:
             given = QuestionArguments.model_validate(raw)
         except ValidationError as error:
             return failure("INVALID_ARGUMENTS", describe(error))
+        if await self._holds_nothing():
+            return failure(
+                "NOTHING_HELD",
+                "the gripper holds nothing, and the sentence does not name what is to be put\n"
+                "Do not ask. Report that, and that the person should name the object",
+            )
         # A person must see each character of what is taken for their word.
         choices = dict.fromkeys(" ".join(clean(choice).split()) for choice in given.choices)
         answer = await self._questions.ask(clean(given.question), [choice for choice in choices if choice])
         if answer is None:
-            return failure("NO_ANSWER", "nobody answered in time: decide without the answer, or report")
+            return failure("NO_ANSWER", "nobody answered in time\nDecide without the answer, or report")
         self._terms.trust(answer)
         return ToolOutcome({"ok": True, "answer": answer})
+
+    async def _holds_nothing(self) -> bool:
+        """Return whether the sentence is about what the gripper holds, and a look at it now shows that it is empty."""
+        facts, sentence = self._facts, self._record.task.sentence
+        if facts.objects or not asks_to_put_it(sentence) or facts.names.objects_in(sentence):
+            return False
+        if facts.gripper is GripperContent.UNSEEN:
+            facts.hand_seen = True
+            facts.note_grasp(*await self._caller.look_at_gripper("question"))
+        return facts.gripper is GripperContent.EMPTY
 
 
 def _only_looks(arguments: StepArguments) -> bool:

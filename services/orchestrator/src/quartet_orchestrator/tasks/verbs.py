@@ -8,6 +8,7 @@ import unicodedata
 from dataclasses import dataclass
 
 _PUT = re.compile(r"\b(put|place|bring|drop|deliver|carry|move|throw|leave|return|onto|into)\b")
+_PUT_IT = re.compile(r"^\W*(?:please )?(?:put|place|bring|drop|set|lay|carry|return) (?:it|this|that|them)\b")
 _HANDLE = re.compile(r"\b(put|bring|deliver|carry|throw|pick|grab|grasp|fetch|clean|clear|tidy)\b")
 _MAY_HANDLE = re.compile(r"\b(move|take(?! a look)|return|leave|get(?! to))\b")
 _DRIVE = re.compile(
@@ -65,6 +66,11 @@ def asks_to_put(sentence: str) -> bool:
     """Return whether a thing is to be somewhere in the end, and not in the gripper."""
     plain = _plain(sentence)
     return any(verbs.search(plain) for verbs in (_PUT, _PUT_ELSEWHERE))
+
+
+def asks_to_put_it(sentence: str) -> bool:
+    """Return whether a sentence asks to put something away that it does not name: what the gripper should hold."""
+    return _PUT_IT.search(_plain(sentence)) is not None
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,14 @@ class UnknownName(str):
     """Problem with a name that the site does not have."""
 
 
+class UnclearName(str):
+    """Problem with a name that several things have, or with what was left out, where nobody said which."""
+
+
+class NothingHeldError(Exception):
+    """A person was not asked, since the gripper does not hold what the sentence is about."""
+
+
 @dataclass
 class Job:
     """One object to carry. `problem` says why it cannot be begun."""
@@ -110,7 +118,7 @@ def _item(talk: Conversation, vocabulary: Vocabulary, delivery: Delivery, job: J
         chosen = _among(vocabulary, answer, ref.things)
         if chosen is None:
             options = _either([t.name for t in ref.things])
-            job.problem = f"'{ref.said}' can be {options}, and I was not told which."
+            job.problem = UnclearName(f"'{ref.said}' can be {options}, and I was not told which.")
             return
         ref = Ref(ref.said, (chosen,))
     thing = ref.thing
@@ -147,10 +155,15 @@ def _target(
     spot = delivery.target
     if spot is None or spot.person:
         if "target" not in asked:
-            asked["target"] = yield from _ask_target(talk, vocabulary, job, to_person=bool(spot))
+            try:
+                asked["target"] = yield from _ask_target(talk, vocabulary, job, to_person=bool(spot))
+            except NothingHeldError as error:
+                job.problem = str(error)
+                return
         spot = asked["target"]
     if spot is None:
-        job.problem = f"I was not told where to put it. The places are: floor, {known(vocabulary, 'places')}."
+        places = known(vocabulary, "places")
+        job.problem = UnclearName(f"I was not told where to put it. The places are: floor, {places}.")
         return
     job.problem = _spot_problem(vocabulary, spot)
     if job.problem:
@@ -161,7 +174,7 @@ def _target(
         answer = yield from _question(talk, f"Which '{spot.place.said}' is it to go to: {_either(names)}?", names)
         thing = _among(vocabulary, answer, spot.place.things)
         if thing is None:
-            job.problem = f"'{spot.place.said}' can be {_either(names)}, and I was not told which."
+            job.problem = UnclearName(f"'{spot.place.said}' can be {_either(names)}, and I was not told which.")
             return
     _aim(vocabulary, job, spot, thing)
 
@@ -207,6 +220,8 @@ def _question(talk: Conversation, question: str, choices: Sequence[str] = ()) ->
         return ""
     offered = list(choices) if 0 < len(choices) <= MAX_CHOICES else None
     result = yield Call(ASK, talk.fit(ASK, question=question, choices=offered))
+    if result.code == "NOTHING_HELD":
+        raise NothingHeldError(result.message.partition("\n")[0])
     if not result.ok:
         return ""
     for key in ("answer", "text", "reply"):

@@ -11,7 +11,7 @@ from quartet_scripted_model.language.vocabulary import Kind as ThingKind
 from quartet_scripted_model.language.vocabulary import Vocabulary, vocabulary_of
 from quartet_scripted_model.misbehaviour import Kind
 from quartet_scripted_model.policies.carry import Carrier, Outcome
-from quartet_scripted_model.policies.jobs import Job, UnknownName, settle, settle_drive
+from quartet_scripted_model.policies.jobs import Job, UnclearName, UnknownName, settle, settle_drive
 from quartet_scripted_model.turn import Call, Policy, Result, Turn
 
 REPORT = "report_task_result"
@@ -24,7 +24,8 @@ def policy(talk: Conversation, misreading: Kind | None = None) -> Policy:
     try:
         request = read(talk.sentence, vocabulary)
     except NotUnderstoodError as error:
-        yield from _report(talk, [], f"I did nothing, since I do not understand the sentence. {error} {SCRIPTED}")
+        summary = f"I did nothing, since I do not understand the sentence. {error} {SCRIPTED}"
+        yield from _report(talk, [], summary, code="NOT_UNDERSTOOD")
         return
     if problem := next((why for _, spot in request.drives if (why := settle_drive(vocabulary, spot)[2])), ""):
         yield from _report(talk, [], f"I did nothing. {problem}")
@@ -73,7 +74,11 @@ def _carry(
     elif any(at >= len(jobs) for at, _ in drives):
         missed += f" The last drive was not tried: {stopped}"
     summary = f"{done} of {len(rows)} done. " + " ".join(_sentence(r) for r in rows) + missed
-    yield from _report(talk, rows, summary, success=False if missed else None, say="" if carrier.spoke else plan)
+    unclear = next((job.problem for job in jobs if isinstance(job.problem, UnclearName)), "")
+    code = "NOT_UNDERSTOOD" if unknown else "AMBIGUOUS" if unclear else "NONE"
+    yield from _report(
+        talk, rows, summary, success=False if missed else None, say="" if carrier.spoke else plan, code=code
+    )
 
 
 def _misread(kind: Kind | None, jobs: list[Job], vocabulary: Vocabulary) -> tuple[list[Job], list[Job]]:
@@ -145,12 +150,19 @@ def _sentence(row: dict[str, Any]) -> str:
 
 
 def _report(
-    talk: Conversation, rows: list[dict[str, Any]], summary: str, *, success: bool | None = None, say: str = ""
+    talk: Conversation,
+    rows: list[dict[str, Any]],
+    summary: str,
+    *,
+    success: bool | None = None,
+    say: str = "",
+    code: str = "NONE",
 ) -> Generator[Turn, Result, None]:
     if success is None:
         success = bool(rows) and all(r["completed"] for r in rows)
-    arguments = talk.fit(REPORT, success=success, summary=summary[:4000], objects=rows)
+    arguments = talk.fit(REPORT, success=success, summary=summary[:4000], error_code=code, objects=rows)
     rejected = yield Call(REPORT, arguments, say)
     # The code that checks the claim knows better: report again without it.
-    honest = f"{summary[:3000]} The report of success was rejected: {rejected.message}" if success else summary[:4000]
-    yield Call(REPORT, talk.fit(REPORT, success=False, summary=honest, objects=rows))
+    why = rejected.message.partition("\n")[0]
+    honest = f"{summary[:3000]} The report of success was rejected: {why}" if success else summary[:4000]
+    yield Call(REPORT, talk.fit(REPORT, success=False, summary=honest, error_code=code, objects=rows))

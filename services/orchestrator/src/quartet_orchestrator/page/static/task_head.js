@@ -112,13 +112,16 @@ export class TaskHead {
     if (this.report.hidden || this.report.firstChild) return;
     replace(
       this.report,
-      h("h3", {}, STATES[state]),
+      h("h3", {}, STATES[state], NAMED.has(report?.error_code) ? h("code", {}, ` ${report.error_code}`) : null),
       h("p", {}, report?.summary ?? "There is no report."),
       report?.objects?.length ? h("ul", { class: "objects" }, report.objects.map(delivery)) : null,
     );
     this.report.className = `report card ${state.toLowerCase()}`;
   }
 }
+
+/** Codes of tasks that are shown beside the state. */
+const NAMED = new Set(["STOPPED", "AMBIGUOUS", "NOT_UNDERSTOOD"]);
 
 /** One object of a report. */
 const delivery = (one) =>
