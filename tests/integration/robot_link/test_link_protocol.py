@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import logging
 from collections.abc import AsyncIterator
 
 import cbor2
@@ -557,3 +558,21 @@ async def test_no_bridge_at_all_names_address_and_remedy():
             await link.call_service("/clear")
     finally:
         await link.close()
+
+
+async def test_the_password_of_the_address_is_in_no_error_and_no_log(peer, caplog):
+    """nginx with basic authentication may stand in front of rosbridge."""
+    caplog.set_level(logging.INFO)
+    link = await BridgeLink.open(peer.url.replace("://", "://bob:secret@"), wait_s=5.0, **QUICK)
+    try:
+        call = asyncio.create_task(link.call_service("/never"))
+        await peer.wait_for(op="call_service")
+        link.reconnect("a test")
+        with pytest.raises(BridgeUnavailableError, match=r"ws://bob:\*\*\*@127") as lost:
+            await call
+    finally:
+        await link.close()
+    with pytest.raises(BridgeUnavailableError, match=r"ws://bob:\*\*\*@127") as down:
+        await link.call_service("/alive")
+    assert "secret" not in f"{lost.value} {down.value} {caplog.text}"
+    assert "ws://bob:***@" in caplog.text

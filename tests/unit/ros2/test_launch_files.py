@@ -110,7 +110,7 @@ def test_every_action_that_moves_base_or_arm_is_one_that_the_guard_ends() -> Non
         (BARE.replace("[one]", "one"), "arm.joints: 'one' is not a list of joint names"),
         (BARE + "topics: {odom: 'a b'}", "topics.odom: 'a b' is not a ROS name"),
         (BARE + "topics: none", "topics: has fields of its own, not 'none'"),
-        (BARE + "bridge: {url: 'http://x'}", "bridge.url: 'http://x' is not a URL such as ws://127.0.0.1:9090"),
+        (BARE + "bridge: {url: 'http://x'}", "bridge.url: it is not a URL such as ws://127.0.0.1:9090"),
         (BARE + "base: {footprint_radius_m: -1}", "base.footprint_radius_m: -1 is not a positive number"),
         (BARE + "cameras: {front: {}}", "cameras.front.colour_topic: '' is not a name"),
         ("a: [", "cannot be read"),

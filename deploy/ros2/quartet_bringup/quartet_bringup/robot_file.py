@@ -89,7 +89,7 @@ def read_robot_file(path: Path) -> RobotNames:
     root = _Part(path, content)
     bridge = urlsplit(root.text("bridge.url", BRIDGE_URL))
     if bridge.scheme not in ("ws", "wss") or not bridge.hostname:
-        raise RobotFileError(f"{path}: bridge.url: '{bridge.geturl()}' is not a URL such as {BRIDGE_URL}")
+        raise RobotFileError(f"{path}: bridge.url: it is not a URL such as {BRIDGE_URL}")
     joints = root.value("arm.joints", None)
     if not isinstance(joints, list) or not joints or not all(isinstance(joint, str) for joint in joints):
         raise RobotFileError(f"{path}: arm.joints: {joints!r} is not a list of joint names")

@@ -377,7 +377,7 @@ class BridgeLink:
         """Fail everything that waits for the connection."""
         calls, self._calls = self._calls, {}
         goals, self._goals = self._goals, {}
-        text = f"the connection to the robot's rosbridge at {self.url} was lost ({why})"
+        text = f"the connection to the robot's rosbridge at {self._connection.address} was lost ({why})"
         for future in calls.values():
             fail(future, BridgeUnavailableError(f"{text} before the answer came; whether the call acted is not known"))
         for goal in goals.values():
@@ -398,10 +398,10 @@ class BridgeLink:
                     continue
             except Exception:
                 # Without this watch nobody would notice a silent bridge any more.
-                log.exception("the watch of %s failed once", self.url)
+                log.exception("the watch of %s failed once", self._connection.address)
                 continue
             if any(goal.awaited for goal in self._goals.values()):
-                log.warning("%s does not answer; the connection is kept while a goal runs", self.url)
+                log.warning("%s does not answer; the connection is kept while a goal runs", self._connection.address)
             elif self.connected:
                 self._was_zombie = await self._connection.ping(self._probe_wait_s)
                 self.reconnect(ZOMBIE if self._was_zombie else "the network does not answer")
@@ -427,7 +427,7 @@ class BridgeLink:
             if goal is not None:
                 self._goal_ended(goal, operation)
         elif kind == "status" and operation.get("level") == "error":
-            log.warning("%s: %s", self.url, str(operation.get("msg"))[:300])
+            log.warning("%s: %s", self._connection.address, str(operation.get("msg"))[:300])
 
     def _deliver(self, operation: Message) -> None:
         message = mapping(operation.get("msg"))
@@ -453,7 +453,7 @@ class BridgeLink:
     def _note_end(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("%s: a background task failed", self.url, exc_info=error)
+            log.error("%s: a background task failed", self._connection.address, exc_info=error)
 
 
 def _service_error(service: str, text: str) -> RobotLinkError:

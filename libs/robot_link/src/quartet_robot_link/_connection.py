@@ -9,6 +9,7 @@ import orjson
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
+from quartet_process import without_password
 from quartet_robot_link._decode import Decoder
 from quartet_robot_link.errors import BridgeUnavailableError, UndecodableFrameError
 from quartet_robot_link.link import Message
@@ -38,6 +39,8 @@ class Connection:
         backoff_s: tuple[float, float],
     ) -> None:
         self.url = url
+        self.address = without_password(url)
+        """The URL for messages."""
         self._token = token
         self._on_open, self._on_operation, self._on_lost = on_open, on_operation, on_lost
         self._backoff_s = backoff_s
@@ -68,8 +71,8 @@ class Connection:
     def error(self) -> BridgeUnavailableError:
         """Return the error for a caller while there is no connection: address, cause and remedy."""
         return BridgeUnavailableError(
-            f"no connection to the robot's rosbridge at {self.url} ({self._why_down}); it is tried again all the time: "
-            "check that rosbridge runs and that the address in robot.yaml or QUARTET_BRIDGE_URL is right"
+            f"no connection to the robot's rosbridge at {self.address} ({self._why_down}); it is tried again all "
+            "the time: check that rosbridge runs and that the address in robot.yaml or QUARTET_BRIDGE_URL is right"
         )
 
     async def run(self) -> None:
@@ -94,11 +97,11 @@ class Connection:
             except InvalidStatus as refused:
                 self._why_down = f"{refused}: {(refused.response.body or b'').decode(errors='replace')[:200].strip()}"
             except (OSError, TimeoutError, WebSocketException) as error:
-                self._why_down = str(error) or type(error).__name__
+                self._why_down = str(error).replace(self.url, self.address) or type(error).__name__
             except Exception as error:
                 # Whatever one connection did wrong, the robot must be reachable over the next.
                 self._why_down = f"{type(error).__name__}: {error}"
-                log.exception("the connection to %s failed", self.url)
+                log.exception("the connection to %s failed", self.address)
             await asyncio.sleep(delay * random.uniform(0.7, 1.3))
             delay = min(longest, delay * 2)
 
@@ -121,13 +124,13 @@ class Connection:
         try:
             await socket.send(orjson.dumps(operation, option=orjson.OPT_SERIALIZE_NUMPY).decode())
         except ConnectionClosed as error:
-            raise BridgeUnavailableError(f"the connection to {self.url} was lost while sending: {error}") from error
+            raise BridgeUnavailableError(f"the connection to {self.address} was lost while sending: {error}") from error
 
     def abort(self, why: str) -> None:
         """Give the websocket up without a closing handshake; `run` connects again."""
         if self._socket is not None:
             self._why_aborted = why
-            log.warning("%s: %s", self.url, why)
+            log.warning("%s: %s", self.address, why)
             self._socket.transport.abort()
 
     def end(self, why: str) -> None:
@@ -161,10 +164,10 @@ class Connection:
         try:
             await self._on_open()
             self._ready.set()
-            log.info("connected to %s", self.url)
+            log.info("connected to %s", self.address)
         except BridgeUnavailableError as error:
             self.abort(str(error))
         except Exception as error:
             # Else the connection stays open and is never ready.
-            log.exception("the connection to %s could not be set up", self.url)
+            log.exception("the connection to %s could not be set up", self.address)
             self.abort(f"it could not be set up: {type(error).__name__}: {error}")

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from quartet_site._section import Finite, Positive, Section
 from quartet_site._simulated import Simulated
@@ -13,10 +13,17 @@ MOST_SHIFT_M, MOST_TURN_RAD = 0.1, 0.35
 RosName = Annotated[str, Field(pattern=r"^/?[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*$")]
 
 
+def _websocket(url: str) -> str:
+    """Return an address of a websocket. The error does not repeat it, since it may contain a password."""
+    if not url.startswith(("ws://", "wss://")):
+        raise field_error("it does not begin with ws:// or wss://; valid: ws://HOST:PORT or wss://HOST:PORT")
+    return url
+
+
 class Bridge(Section):
     """Where the robot's rosbridge listens."""
 
-    url: Annotated[str, Field(pattern=r"^wss?://")] = "ws://127.0.0.1:9090"
+    url: Annotated[str, AfterValidator(_websocket)] = "ws://127.0.0.1:9090"
     call_timeout_s: Positive = 5.0
     """Wall time after which a service call without an answer has failed."""
 
