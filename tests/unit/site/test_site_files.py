@@ -128,6 +128,9 @@ def test_good_files_and_their_defaults(write):
             ["cameras.front.correction.rpy: Extra inputs", "valid fields here: position_m, rpy_rad"],
         ),
         (("  front: {", "  frnt: {"), 7, ["cameras.frnt", "front"]),
+        (("joints: [a, b]", "joints: [a, a]"), 3, ["arm.joints.1: 'a' is there twice"]),
+        (("name: summit", "name: summit\ngripper: {joint: b}"), 2, ["gripper.joint: 'b' is one of arm.joints"]),
+        (("depth_topic: /f/d", "depth_topic: /f/c"), 7, ["cameras.front.depth_topic: '/f/c' is colour_topic as well"]),
     ],
 )
 def test_a_fault_in_a_robot_file_is_named(write, change, line, words):
@@ -148,6 +151,12 @@ def test_a_fault_in_a_robot_file_is_named(write, change, line, words):
         (("shape: cylinder", "shape: pyramid"), 15, ["objects.0.appearance.shape", "'cylinder', 'box'", "'pyramid'"]),
         (("x: 1.0", "x: left"), 5, ["areas.0.entry.x", "valid number", "'left'"]),
         (("[1, 1]]", "[1, 1, 1]]"), 6, ["areas.0.outline.2"]),
+        (
+            ("[[0, 0], [1, 0], [1, 1]]", "[[0, -2], [5, 2], [5, -2], [0, 2]]"),
+            6,
+            ["areas.0.outline: edge 1, (0, -2) to (5, 2), crosses edge 3, (5, -2) to (0, 2)", "in the order"],
+        ),
+        (("[1, 1]]", "[2, 0]]"), 6, ["areas.0.outline: the polygon has an area of 0.000 m2"]),
         (("name: red can", "name: Red Can"), 12, ["objects.0.name", "'Red Can'"]),
         (("colours: [red]", "colours: []"), 14, ["objects.0.appearance.colours", "at least 1 item"]),
         (
@@ -292,9 +301,29 @@ def test_the_template_of_a_site_file_shows_every_kind_of_thing():
     assert any(thing.appearance.parts for thing in site.objects)
 
 
-def test_a_gripper_without_a_range_is_refused(write):
-    with pytest.raises(SiteFileError, match=r"gripper.closed_position: open_position and closed_position are both 0;"):
-        load_robot(write(ROBOT + "gripper: {open_position: 0.0, closed_position: 0.0}\n"))
+@pytest.mark.parametrize(
+    ("gripper", "words"),
+    [
+        (
+            "open_position: 0.0, closed_position: 0.0",
+            r"closed_position: open_position is 0 and closed_position 0; valid",
+        ),
+        ("open_position: 0.7, closed_position: 0.7000001", r"closed_position: open_position is 0.7 and"),
+        ("stroke_m: 0.008", r"holding_min_width_m: holding_min_width_m is 0.008; valid: less than stroke_m \(0.008\)"),
+        (
+            "touching_min_effort_n: 6",
+            r"touching_min_effort_n: touching_min_effort_n is 6; valid: at most holding_min_effort_n \(5\)",
+        ),
+    ],
+)
+def test_an_empty_range_of_the_gripper_is_refused(write, gripper, words):
+    with pytest.raises(SiteFileError, match=rf"file.yaml:9: gripper.{words}"):
+        load_robot(write(ROBOT + f"gripper: {{{gripper}}}\n"))
+
+
+def test_a_gripper_that_opens_by_a_growing_position_has_a_range(write):
+    robot = load_robot(write(ROBOT + "gripper: {open_position: 0.04, closed_position: 0.0, stroke_m: 0.08}\n"))
+    assert robot.gripper.width_at(0.01) == pytest.approx(0.02)
 
 
 def test_a_force_beyond_the_grippers_is_refused(write):

@@ -221,6 +221,13 @@ class Arm(Section):
 
     @model_validator(mode="after")
     def _states_fit_the_joints(self) -> "Arm":
+        for index, name in enumerate(self.joints):
+            if name in self.joints[:index]:
+                raise field_error(
+                    f"'{name}' is there twice; valid: each joint of the arm, from the foot to the flange",
+                    "joints",
+                    index,
+                )
         for name, values in self.named_states.items():
             if len(values) != len(self.joints):
                 raise field_error(
@@ -232,6 +239,10 @@ class Arm(Section):
             known = ", ".join(sorted(self.named_states))
             raise field_error(f"'{self.transit_state}' is not a named state; valid: {known}", "transit_state")
         return self
+
+
+LEAST_RANGE = 1e-3
+"""Least difference of a gripper joint's two positions [rad or m]; the widths are computed with it."""
 
 
 class Gripper(Section):
@@ -281,11 +292,23 @@ class Gripper(Section):
 
     @model_validator(mode="after")
     def _values_fit(self) -> "Gripper":
-        if self.open_position == self.closed_position:
+        if abs(self.open_position - self.closed_position) < LEAST_RANGE:
             raise field_error(
-                f"open_position and closed_position are both {self.open_position:g}; valid: the joint's two "
-                "positions that /joint_states shows with open and with closed fingers",
+                f"open_position is {self.open_position:g} and closed_position {self.closed_position:g}; valid: the "
+                f"joint's two positions that /joint_states shows with open and with closed fingers, at least "
+                f"{LEAST_RANGE} apart",
                 "closed_position",
+            )
+        if self.holding_min_width_m >= self.stroke_m:
+            raise field_error(
+                f"holding_min_width_m is {self.holding_min_width_m:g}; valid: less than stroke_m ({self.stroke_m:g})",
+                "holding_min_width_m",
+            )
+        if self.touching_effort_n > self.holding_min_effort_n:
+            raise field_error(
+                f"touching_min_effort_n is {self.touching_effort_n:g}; valid: at most holding_min_effort_n "
+                f"({self.holding_min_effort_n:g})",
+                "touching_min_effort_n",
             )
         for name in ("effort", "holding_min_effort_n"):
             if getattr(self, name) > self.max_effort_n:
@@ -400,6 +423,22 @@ class RobotFile(Section):
     cameras: Cameras
     simulation: Simulated | None = None
     """How the simulation builds this robot; None: as the one of the home, or it is a real one."""
+
+    @model_validator(mode="after")
+    def _things_differ(self) -> "RobotFile":
+        if self.gripper.joint in self.arm.joints:
+            raise field_error(
+                f"'{self.gripper.joint}' is one of arm.joints; valid: the joint of the fingers", "gripper", "joint"
+            )
+        for name, camera in (("front", self.cameras.front), ("arm", self.cameras.arm)):
+            if camera.colour_topic == camera.depth_topic:
+                raise field_error(
+                    f"'{camera.depth_topic}' is colour_topic as well; valid: the topic of the aligned depth image",
+                    "cameras",
+                    name,
+                    "depth_topic",
+                )
+        return self
 
     def hanging_m(self, height_m: float) -> float:
         """Return the distance from the flange to the underside of an object of a height that it holds [m]."""

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from quartet_site._outline import Outline
 from quartet_site._ros_writes import RosWrites
 from quartet_site._section import Finite, Positive, Section
 from quartet_site.errors import field_error
@@ -39,7 +40,7 @@ class Area(Section):
     """Where the robot stands after driving to the area, looking into it."""
     other_entries: list[Pose2D] = []
     """Further poses for when the entry pose is not free; poses around it are tried as well."""
-    outline: Annotated[list[tuple[Finite, Finite]], Field(min_length=3)]
+    outline: Outline
     """Corners of the area on the floor, in order, map frame [m]."""
     step_m: Annotated[Finite, Field(ge=0, le=2)] = 0.0
     """Height of the highest step on the way into it."""
