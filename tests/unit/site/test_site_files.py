@@ -129,7 +129,6 @@ def test_good_files_and_their_defaults(write):
         ),
         (("  front: {", "  frnt: {"), 7, ["cameras.frnt", "front"]),
         (("joints: [a, b]", "joints: [a, a]"), 3, ["arm.joints.1: 'a' is there twice"]),
-        (("name: summit", "name: summit\ngripper: {joint: b}"), 2, ["gripper.joint: 'b' is one of arm.joints"]),
         (("depth_topic: /f/d", "depth_topic: /f/c"), 7, ["cameras.front.depth_topic: '/f/c' is colour_topic as well"]),
     ],
 )

@@ -425,11 +425,7 @@ class RobotFile(Section):
     """How the simulation builds this robot; None: as the one of the home, or it is a real one."""
 
     @model_validator(mode="after")
-    def _things_differ(self) -> "RobotFile":
-        if self.gripper.joint in self.arm.joints:
-            raise field_error(
-                f"'{self.gripper.joint}' is one of arm.joints; valid: the joint of the fingers", "gripper", "joint"
-            )
+    def _images_differ(self) -> "RobotFile":
         for name, camera in (("front", self.cameras.front), ("arm", self.cameras.arm)):
             if camera.colour_topic == camera.depth_topic:
                 raise field_error(
