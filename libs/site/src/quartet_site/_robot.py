@@ -388,7 +388,7 @@ class Camera(Section):
     colour_topic: RosName
     """sensor_msgs/msg/CompressedImage, JPEG or PNG."""
     depth_topic: RosName
-    """sensor_msgs/msg/Image 16UC1 [mm] or 32FC1 [m], or compressedDepth."""
+    """sensor_msgs/msg/Image 16UC1 [mm] or 32FC1 [m], or compressedDepth, png or rvl."""
     info_topic: RosName
     """sensor_msgs/msg/CameraInfo."""
     frame: str
