@@ -29,6 +29,7 @@ from quartet_robot_link.errors import (
     RobotLinkError,
     RosError,
     ServiceUnavailableError,
+    TransformStaleError,
     TransformUnavailableError,
 )
 from quartet_robot_link.geometry import Rigid, Transform
@@ -87,6 +88,7 @@ __all__ = [
     "Subscription",
     "Transform",
     "TransformBuffer",
+    "TransformStaleError",
     "TransformUnavailableError",
     "duration",
     "joint_values",

@@ -21,6 +21,7 @@ from quartet_robot_link._actions import (
     mapping,
     type_in,
 )
+from quartet_robot_link._clock import TIME_SERVICE
 from quartet_robot_link._connection import Connection
 from quartet_robot_link._goal_states import STATUS_TOPIC, active_goals, cancel_each, count_canceling
 from quartet_robot_link._subscription import BridgeSubscription
@@ -38,7 +39,6 @@ log = logging.getLogger(__name__)
 
 ORPHAN_TRIES = 3
 ORPHAN_RETRY_S = 0.5
-TIME_SERVICE = "/rosapi/get_time"
 SERVED = frozenset({"publish", "action_feedback", "action_result"})
 """Operations that rosbridge sends only while its executor runs; it refuses calls, and ends late ones, without it."""
 ZOMBIE = "a zombie bridge: it accepts connections and serves nothing; restart the rosbridge_websocket node"

@@ -10,7 +10,8 @@ RobotLinkError
 │   ├── GoalRejectedError              the action server rejected the goal
 │   ├── CancelRejectedError            the action server refused to cancel its goals
 │   └── UndecodableFrameError          a websocket frame is not a rosbridge operation; logged, never raised to a caller
-├── TransformUnavailableError      a frame is not connected to another one, or its data is too old
+├── TransformUnavailableError      a frame is not connected to another one, or lacks data of that time
+│   └── TransformStaleError            its data is too old
 └── CameraUnavailableError         no fresh, matching frames from a camera
     └── BadFrameError                  a camera message is not an image, or not a calibration
 """
@@ -54,6 +55,10 @@ class CancelRejectedError(RosError):
 
 class TransformUnavailableError(RobotLinkError):
     """Two frames are not connected, or the connecting data is too old; the text names the missing transform."""
+
+
+class TransformStaleError(TransformUnavailableError):
+    """The newest data of a frame is too old, by its arrival or by its stamp."""
 
 
 class CameraUnavailableError(RobotLinkError):
