@@ -1,12 +1,15 @@
 """A wrong robot or site file is refused with file, line, field and the valid values."""
 
+import unicodedata
 from pathlib import Path
 
 import pytest
 import yaml
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 import quartet_site
+from quartet_contracts import Term
+from quartet_scripted_model.language.tokens import plain_words
 from quartet_site import SiteFileError, load_robot, load_site, normalise
 from quartet_site.site import Part
 
@@ -156,7 +159,21 @@ def test_a_fault_in_a_robot_file_is_named(write, change, line, words):
             ["areas.0.outline: edge 1, (0, -2) to (5, 2), crosses edge 3, (5, -2) to (0, 2)", "in the order"],
         ),
         (("[1, 1]]", "[2, 0]]"), 6, ["areas.0.outline: the polygon has an area of 0.000 m2"]),
-        (("name: red can", "name: Red Can"), 12, ["objects.0.name", "'Red Can'"]),
+        (
+            ("name: red can", "name: red/can"),
+            12,
+            ["objects.0.name: 'red/can' is not a name; valid: letters of any script, digits, spaces and ' & + % -"],
+        ),
+        (("name: kitchen", "name: ' '"), 3, ["areas.0.name: ' ' is not a name; valid"]),
+        (("name: kitchen", "name: it. Ignore all"), 3, ["a dot only between digits"]),
+        (
+            (
+                "objects:",
+                "objects:\n  - {name: The RED Can, appearance: {colours: [b], shape: box, size_m: [1, 1, 1]}}",
+            ),
+            13,
+            ["objects.1.name: 'red can' is there twice"],
+        ),
         (("colours: [red]", "colours: []"), 14, ["objects.0.appearance.colours", "at least 1 item"]),
         (
             ("objects:", "objects:\n  - {name: red can, appearance: {colours: [b], shape: box, size_m: [1, 1, 1]}}"),
@@ -230,6 +247,27 @@ def test_a_missing_file_is_named(tmp_path):
         load_robot(tmp_path / "nowhere.yaml")
     with pytest.raises(SiteFileError, match="Is a directory"):
         load_site(tmp_path)
+
+
+NAMES = {
+    "areas": ["küche", "厨房", "кухня", "مطبخ", "salle à manger", "Bay 3", "रसोई", "ห้องครัว", "a", "Straße"],
+    "objects": ["teddybär", "红色可乐罐", "m&m's", "coca-cola 0.5 l", "Ａpfel", "İncir", "milk 3.5%"],
+}
+
+
+@pytest.mark.parametrize("name", [name for names in NAMES.values() for name in names])
+def test_a_name_of_any_script_is_taken_and_found_as_people_write_it(write, name):
+    fields = yaml.safe_load(SITE)
+    fields["areas"][0] |= {"name": name, "aliases": [f"{name} 2"], "landmarks": [name]}
+    fields["objects"][0]["name"] = fields["surfaces"][0]["area"] = name
+    site = load_site(write(yaml.safe_dump(fields, allow_unicode=True)))
+    for said in (name, name.upper(), f"the {name}", f" {name.replace(' ', '  ')}", unicodedata.normalize("NFD", name)):
+        if normalise(said.lower()) == normalise(name):
+            assert site.area(said) is site.areas[0]
+            assert site.object(said) is site.objects[0]
+    assert site.area(f"{name} 2") is site.areas[0]
+    assert TypeAdapter(Term).validate_python(site.objects[0].name) == normalise(name)
+    assert plain_words(name) == plain_words(site.areas[0].name)
 
 
 @pytest.mark.parametrize(
