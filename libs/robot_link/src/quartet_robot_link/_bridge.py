@@ -28,6 +28,7 @@ from quartet_robot_link._subscription import BridgeSubscription
 from quartet_robot_link.errors import (
     BridgeUnavailableError,
     CallTimeoutError,
+    MessageTooLargeError,
     RobotLinkError,
     RosError,
     ServiceUnavailableError,
@@ -81,6 +82,7 @@ class BridgeLink:
             token=token,
             on_open=self._restore,
             on_operation=self._handle,
+            on_too_large=self._refuse,
             on_lost=self._fail_pending,
             backoff_s=backoff_s,
         )
@@ -434,6 +436,10 @@ class BridgeLink:
         if message is not None:
             for subscription in list(self._subscriptions.get(str(operation.get("topic")), [])):
                 subscription.deliver(message)
+
+    def _refuse(self, error: MessageTooLargeError) -> None:
+        for subscription in list(self._subscriptions.get(error.topic, [])):
+            subscription.fail(error)
 
     def _goal_ended(self, goal: BridgeGoal, operation: Message) -> None:
         if goal.must_be_sent_again(operation):

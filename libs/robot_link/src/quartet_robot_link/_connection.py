@@ -11,13 +11,13 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 
 from quartet_process import without_password
 from quartet_robot_link._decode import Decoder
-from quartet_robot_link.errors import BridgeUnavailableError, UndecodableFrameError
+from quartet_robot_link.errors import BridgeUnavailableError, MessageTooLargeError, UndecodableFrameError
 from quartet_robot_link.link import Message
 
 log = logging.getLogger(__name__)
 
-MAX_FRAME_BYTES = 64 * 1024 * 1024
-"""A larger frame costs the connection."""
+MAX_FRAME_BYTES = 256 * 1024 * 1024
+"""A larger frame costs the connection. More than what is decoded: a map of 6000 x 6000 cells as JSON has 144 MB."""
 
 
 class Connection:
@@ -25,7 +25,8 @@ class Connection:
 
     token: gives the bearer token to present, which a bridge proxy asks for and rosbridge itself ignores.
     on_open: what is sent on a fresh connection before it counts as ready. on_operation: takes each operation that
-    arrives. on_lost: told why whenever a connection has ended.
+    arrives. on_too_large: takes the error of each message that is too large to be decoded. on_lost: told why whenever
+    a connection has ended.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class Connection:
         token: Callable[[], str | None] = lambda: None,
         on_open: Callable[[], Awaitable[None]],
         on_operation: Callable[[Message], None],
+        on_too_large: Callable[[MessageTooLargeError], None],
         on_lost: Callable[[str], None],
         backoff_s: tuple[float, float],
     ) -> None:
@@ -43,6 +45,7 @@ class Connection:
         """The URL for messages."""
         self._token = token
         self._on_open, self._on_operation, self._on_lost = on_open, on_operation, on_lost
+        self._on_too_large = on_too_large
         self._backoff_s = backoff_s
         self._socket: ClientConnection | None = None
         self._ready = asyncio.Event()
@@ -150,6 +153,9 @@ class Connection:
                 try:
                     for operation in decoder.decode(frame):
                         self._on_operation(operation)
+                except MessageTooLargeError as error:
+                    log.warning("ignored: %s", error)
+                    self._on_too_large(error)
                 except UndecodableFrameError as error:
                     log.warning("ignored: %s", error)
             self._why_down = "the robot's side closed the connection"

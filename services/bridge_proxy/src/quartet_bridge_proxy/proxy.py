@@ -19,8 +19,8 @@ from quartet_robot_link.permits import BridgePermits
 
 log = logging.getLogger(__name__)
 
-FROM_ROSBRIDGE_BYTES = 64 * 1024 * 1024
-"""Longest message of rosbridge, as the servers take it; pictures are large."""
+FROM_ROSBRIDGE_BYTES = 256 * 1024 * 1024
+"""Longest message of rosbridge, as the servers take it; a map as JSON is large, and they refuse it by its topic."""
 FAILED_GOAL = 6
 """action_msgs/msg/GoalStatus: ABORTED."""
 MAX_TOLD = 100
