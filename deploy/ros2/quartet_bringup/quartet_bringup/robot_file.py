@@ -74,6 +74,7 @@ class RobotNames:
     footprint_radius_m: float
     linear_speed_m_s: float
     angular_speed_rad_s: float
+    holonomic: bool
 
 
 def read_robot_file(path: Path) -> RobotNames:
@@ -116,6 +117,7 @@ def read_robot_file(path: Path) -> RobotNames:
         footprint_radius_m=root.number("base.footprint_radius_m", FOOTPRINT_RADIUS_M),
         linear_speed_m_s=root.number("base.linear_speed_m_s", LINEAR_SPEED_M_S),
         angular_speed_rad_s=root.number("base.angular_speed_rad_s", ANGULAR_SPEED_RAD_S),
+        holonomic=root.value("base.holonomic", False) is True,
     )
 
 

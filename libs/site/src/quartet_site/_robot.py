@@ -156,6 +156,8 @@ class Heartbeat(Section):
 class Base(Section):
     """The mobile base and how it is driven."""
 
+    holonomic: bool = False
+    """Whether it drives sideways, as on mecanum or omni wheels: the motion model of AMCL in deploy/ros2."""
     footprint_radius_m: Positive = 0.48
     linear_speed_m_s: Positive = 0.5
     angular_speed_rad_s: Positive = 0.8
