@@ -1,6 +1,6 @@
 """The robot file: frames, topics, actions, arm, gripper, cameras and standoffs of one robot."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -255,6 +255,9 @@ class Gripper(Section):
     cameras see. Without them a straight path down to a thing leads into an obstacle where MoveIt has an octomap."""
     joint: str = "robotiq_140_finger_joint"
     """Its joint in /joint_states; the position runs from open_position to closed_position."""
+    command: Literal["GripperCommand", "ParallelGripperCommand"] = "GripperCommand"
+    """Type of actions.gripper (control_msgs/action): that of ros2_controllers' gripper_controllers, or of its successor
+    parallel_gripper_controller, which also takes the effort where its `max_effort` interface is configured."""
     open_position: Finite = 0.0
     closed_position: Finite = 0.7
     """Positions of the joint and of a GripperCommand, fully open and fully closed."""
@@ -437,6 +440,11 @@ class RobotFile(Section):
                     "depth_topic",
                 )
         return self
+
+    @property
+    def action_types(self) -> dict[str, str]:
+        """Type of each action of `actions`, by field."""
+        return {**self.actions.TYPES, "gripper": f"control_msgs/action/{self.gripper.command}"}
 
     def hanging_m(self, height_m: float) -> float:
         """Return the distance from the flange to the underside of an object of a height that it holds [m]."""
