@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from websockets.asyncio.client import connect
 
 from quartet_cli.commands.doctor import summary
@@ -86,6 +87,19 @@ async def test_a_zombie_bridge(changed: Any, sim: Any, fault: str) -> None:
     found = only(await examine(changed(), patience_s=1.0), "bridge")
     assert "zombie" in found.what
     assert "respawn" in found.remedy
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_the_password_of_the_bridge_is_not_printed(
+    tmp_path: Path, free_port: int, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (STUDIO / "robot.yaml").read_text()
+    fields = yaml.safe_load(text) | {"bridge": {"url": f"ws://bob:secret@127.0.0.1:{free_port}/"}}
+    (tmp_path / "robot.yaml").write_text(yaml.safe_dump(fields))
+    assert run("--robot-file", str(tmp_path / "robot.yaml"), "--patience", "0.3", *options) == 1
+    printed = "".join(capsys.readouterr())
+    assert f"ws://bob:***@127.0.0.1:{free_port}/" in printed
+    assert "secret" not in printed
 
 
 async def test_slow_services_are_a_warning(changed: Any, sim: Any) -> None:

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from quartet_robot_link import BadFrameError, CameraUnavailableError, Robot
+from quartet_robot_link.camera import capture
 
 NOW = 1000.0
 """The robot's time, which is far from this machine's."""
@@ -183,6 +184,54 @@ async def test_what_is_no_image_is_named_and_the_next_look_works(seeing, camera,
     assert topic in str(raised.value) or words in {"64FC1", "calibration"}
     camera.shot = good
     assert (await seeing.snapshot("front", timeout_s=20)).stamp == NOW
+
+
+DISTORTED = {
+    "width": 64,
+    "height": 48,
+    "distortion_model": "plumb_bob",
+    "d": [-0.35, 0.1, 0.0, 0.0, 0.0],
+    "k": [60.0, 0.0, 32.0, 0.0, 60.0, 24.0, 0.0, 0.0, 1.0],
+    "p": [52.0, 0.0, 31.8, 0.0, 0.0, 52.0, 23.9, 0.0, 0.0, 0.0, 1.0, 0.0],
+}
+
+
+@pytest.mark.parametrize(
+    ("colour", "depth", "focal"),
+    [
+        ("/c/image_raw/compressed", "/d/image_raw", 60.0),
+        ("/c/image_rect_color/compressed", "/d/image_rect", 52.0),
+        ("/c/image_rect_color/compressed", "/d/image_raw", 52.0),
+    ],
+)
+async def test_pictures_are_those_of_a_pinhole(seeing, camera, peer, colour, depth, focal):
+    """All pixels of one ray at the image's edge are in one place, whichever of the topics are rectified."""
+    camera.camera = camera.camera.model_copy(update={"colour_topic": colour, "depth_topic": depth})
+    x, r2 = 0.45, 0.45**2
+    raw = 60.0 * x * (1 + r2 * (-0.35 + r2 * 0.1)) + 32.0
+    straight = focal * x + (31.8 if focal == 52.0 else 32.0)
+
+    def shot(time_s):
+        pixels, metres = np.zeros((48, 64, 3), np.uint8), np.zeros((48, 64), np.uint16)
+        pixels[:, round(straight if "rect" in colour else raw)] = 200
+        metres[:, round(straight if "rect" in depth else raw)] = 1500
+        picture = io.BytesIO()
+        Image.fromarray(pixels).save(picture, "jpeg", quality=95)
+        header = {"header": {"stamp": stamp(time_s), "frame_id": camera.camera.frame}}
+        yield publish(colour, header | {"format": "jpeg", "data": base64.b64encode(picture.getvalue()).decode()})
+        about = {"height": 48, "width": 64, "step": 128, "encoding": "16UC1", "is_bigendian": 0}
+        yield publish(depth, header | about | {"data": base64.b64encode(metres.tobytes()).decode()})
+        yield publish(camera.camera.info_topic, header | DISTORTED)
+
+    camera.shot = shot
+    frames = await capture(seeing.link, camera.camera, timeout_s=20)
+    assert frames.intrinsics.fx == focal
+    middle = frames.depth[20:28]
+    assert np.nonzero(middle)[1].mean() == pytest.approx(straight, abs=0.8)
+    assert np.nonzero(frames.colour[20:28, :, 0] > 100)[1].mean() == pytest.approx(straight, abs=0.8)
+    assert abs(raw - straight) > 1.4
+    assert frames.straightened == ("raw" in depth)
+    assert (frames.jpeg is None) == ("raw" in colour)
 
 
 async def test_without_odometry_any_frame_will_do(seeing, camera, peer):

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import logging
 from collections.abc import AsyncIterator
 
 import cbor2
@@ -18,12 +19,12 @@ from quartet_robot_link import (
     GoalRejectedError,
     GoalStates,
     GoalStatus,
+    MessageTooLargeError,
     Motion,
     RosClock,
     RosError,
     ServiceUnavailableError,
 )
-from quartet_robot_link._connection import MAX_FRAME_BYTES
 
 QUICK = {"call_timeout_s": 10.0, "connect_wait_s": 0.3, "probe_every_s": 60.0, "probe_wait_s": 0.5}
 QUICK |= {"backoff_s": (0.02, 0.05)}
@@ -515,17 +516,38 @@ async def test_nonsense_is_ignored_and_the_link_goes_on(link, peer, frame):
     assert link.connected
 
 
-async def test_a_message_that_is_too_large_costs_the_connection_and_no_more(link, peer):
-    """It is not read: the calls that wait are told, and the link comes back."""
+async def test_a_message_that_is_too_large_is_refused_and_costs_nothing(link, peer):
+    """A map of 6000 x 6000 cells as JSON: calls that wait go on, and the reader is told how large it is."""
+    call = asyncio.create_task(link.call_service("/slow", timeout_s=60))
+    waiting = await peer.wait_for(op="call_service", service="/slow")
+    async with link.subscribe("/map", "nav_msgs/msg/OccupancyGrid", compression="cbor") as grid:
+        reading = asyncio.create_task(grid.next(60))
+        await peer.wait_for(op="subscribe", topic="/map")
+        text = '{"op": "publish", "topic": "/map", "msg": {"info": {}, "data": [' + "-1, " * 17_000_000
+        await peer.send(text + "-1]}}")
+        with pytest.raises(MessageTooLargeError, match=r"on /map has 68 MB as JSON, at most 67 MB.*CBOR"):
+            await reading
+        await peer.send({"op": "publish", "topic": "/map", "msg": {"n": 1}})
+        assert await grid.next(10) == {"n": 1}
+    await peer.send({"op": "service_response", "id": waiting["id"], "service": "/slow", "values": {}, "result": True})
+    assert await call == {}
+    assert link.reconnects == 0
+
+
+async def test_a_frame_of_any_size_costs_the_connection_and_no_more(peer, monkeypatch):
+    """It is not received: the calls that wait are told, and the link comes back."""
+    monkeypatch.setattr("quartet_robot_link._connection.MAX_FRAME_BYTES", 10_000)
+    link = await BridgeLink.open(peer.url, wait_s=10, **QUICK)
     usual, peer.answer = peer.answer, lambda operation: None
     call = asyncio.create_task(link.call_service("/slow", timeout_s=60))
     await peer.wait_for(op="call_service", service="/slow")
-    await peer.send(b"x" * (MAX_FRAME_BYTES + 1))
+    await peer.send(b"x" * 10_001)
     with pytest.raises(BridgeUnavailableError, match="lost"):
         await call
     peer.answer = usual
     assert await link.wait_connected(20)
     assert await link.call_service("/alive") == {}
+    await link.close()
 
 
 async def test_a_faulty_reader_does_not_stop_the_others(link, peer, caplog):
@@ -557,3 +579,21 @@ async def test_no_bridge_at_all_names_address_and_remedy():
             await link.call_service("/clear")
     finally:
         await link.close()
+
+
+async def test_the_password_of_the_address_is_in_no_error_and_no_log(peer, caplog):
+    """nginx with basic authentication may stand in front of rosbridge."""
+    caplog.set_level(logging.INFO)
+    link = await BridgeLink.open(peer.url.replace("://", "://bob:secret@"), wait_s=5.0, **QUICK)
+    try:
+        call = asyncio.create_task(link.call_service("/never"))
+        await peer.wait_for(op="call_service")
+        link.reconnect("a test")
+        with pytest.raises(BridgeUnavailableError, match=r"ws://bob:\*\*\*@127") as lost:
+            await call
+    finally:
+        await link.close()
+    with pytest.raises(BridgeUnavailableError, match=r"ws://bob:\*\*\*@127") as down:
+        await link.call_service("/alive")
+    assert "secret" not in f"{lost.value} {down.value} {caplog.text}"
+    assert "ws://bob:***@" in caplog.text

@@ -86,6 +86,34 @@ async def test_a_motion_that_is_canceled_before_its_goal_was_sent_sends_none(far
     assert goals(peer) == []
 
 
+@pytest.mark.parametrize(("status", "canceled"), [(5, ["drive"]), (4, []), (6, [])])
+async def test_a_cancel_names_only_what_it_ended(far, peer, status, canceled):
+    """A goal may succeed or fail by itself while its cancel is on the way."""
+    ordinary, running = peer.answer, []
+
+    def answer(operation):
+        if operation["op"] == "send_action_goal":
+            running.append(operation["id"])
+        replies = ordinary(operation)
+        if operation.get("service") == "/spin/_action/cancel_goal" and running:
+            ended = {"op": "action_result", "id": running.pop(), "action": "/spin", "values": {}, "status": status}
+            replies = [*replies, ended | {"result": True}]
+        return replies
+
+    peer.answer = answer
+    leases = MotionLeases(lease_terms("nav2", far), lambda: OWNER, newest=lambda: 1)
+
+    async def drive():
+        async with leases.acquire("base", "drive") as lease:
+            await run_goal(lease, far, *SPIN, limit_s=60)
+
+    call = asyncio.create_task(drive())
+    async with asyncio.timeout(20):
+        await peer.wait_for(op="send_action_goal")
+        assert await leases.cancel("a test") == canceled
+        await asyncio.wait([call])
+
+
 async def test_a_stop_does_not_wait_for_what_moves_nothing(far, peer):
     peer.answer = lambda operation: None
     leases = MotionLeases(lease_terms("nav2", far), lambda: OWNER, newest=lambda: 1)

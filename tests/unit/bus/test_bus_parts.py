@@ -8,7 +8,6 @@ import pytest
 import quartet_bus
 from quartet_bus import BusOptions, functions, new_replica
 from quartet_bus._keys import Keys
-from quartet_bus._store import without_password
 from quartet_bus.functions.queues import Admit, Finish
 
 
@@ -18,19 +17,6 @@ from quartet_bus.functions.queues import Admit, Finish
 def test_options_that_cannot_work_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         BusOptions(**wrong)
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        ("redis://h:1/0", "redis://h:1/0"),
-        ("redis://:pw@h:1/0", "redis://:***@h:1/0"),
-        ("rediss://me:pw@h:1/0", "rediss://me:***@h:1/0"),
-        ("unix:///tmp/r.sock", "unix:///tmp/r.sock"),
-    ],
-)
-def test_a_password_is_never_shown(url, shown):
-    assert without_password(url) == shown
 
 
 def test_names_of_processes_differ():

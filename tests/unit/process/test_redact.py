@@ -17,6 +17,7 @@ from quartet_process import (
     redact_all,
     register_environment_secrets,
     register_secret,
+    without_password,
 )
 from quartet_process.redact import HIDDEN, MIN_SECRET_LENGTH, SECRET_NAME, _Known
 
@@ -177,3 +178,21 @@ def test_a_log_call_whose_format_does_not_fit_its_arguments_is_logged_as_it_is()
     record = logging.LogRecord("x", logging.INFO, "here", 1, "%d of %d with %s", ("opaque-value-1",), None)
     assert RedactingFilter().filter(record)
     assert record.getMessage() == "%d of %d with %s ('***',)"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("redis://h:1/0", "redis://h:1/0"),
+        ("redis://:pw@h:1/0", "redis://:***@h:1/0"),
+        ("rediss://me:pw@h:1/0", "rediss://me:***@h:1/0"),
+        ("unix:///tmp/r.sock", "unix:///tmp/r.sock"),
+        ("ws://bob:secret@127.0.0.1:9099/", "ws://bob:***@127.0.0.1:9099/"),
+        ("ws://bob:se:c'r@t@[::1]:9099", "ws://bob:***@[::1]:9099"),
+        ("wss://robot/bridge?token=abc&id=7#x", "wss://robot/bridge?token=***&id=7#x"),
+        ("wss://robot/at@home?q=a@b", "wss://robot/at@home?q=a@b"),
+        ("", ""),
+    ],
+)
+def test_a_url_is_shown_without_its_secrets(url, shown):
+    assert without_password(url) == shown

@@ -64,6 +64,67 @@ def test_compressed_depth_of_floats_is_inverse_depth():
     assert decode_depth(message) == pytest.approx(wanted, rel=0.02)
 
 
+def rvl(image) -> bytes:
+    """Code an image as rvl_codec.cpp of compressed_depth_image_transport does: word by word, nibble by nibble."""
+    words, word, nibbles = [], 0, 0
+
+    def put(value):
+        nonlocal word, nibbles
+        while True:
+            nibble, value = value & 7, value >> 3
+            word = (word << 4 | nibble | (8 if value else 0)) & 0xFFFFFFFF
+            nibbles += 1
+            if nibbles == 8:
+                words.append(word)
+                word, nibbles = 0, 0
+            if not value:
+                return
+
+    pixels, at, before = [int(value) for value in image.ravel()], 0, 0
+    while at < len(pixels):
+        for wanted in (False, True):
+            end = at
+            while end < len(pixels) and bool(pixels[end]) is wanted:
+                end += 1
+            put(end - at)
+            for value in pixels[at:end] if wanted else []:
+                delta, before = value - before, value
+                put((delta << 1) ^ (delta >> 31))
+            at = end
+    if nibbles:
+        words.append(word << 4 * (8 - nibbles))
+    height, width = image.shape
+    return struct.pack(f"<II{len(words)}I", width, height, *words)
+
+
+RVL = {"format": "16UC1; compressedDepth rvl"}
+HEADER = struct.pack("<iff", 0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_depth_that_is_coded_as_rvl(seed):
+    draw = np.random.default_rng(seed)
+    image = draw.integers(400, 65536 if seed % 2 else 3000, (48, 61)).astype(np.uint16)
+    image[draw.random(image.shape) < 0.3 * seed] = 0
+    assert (decode_depth({**RVL, "data": HEADER + rvl(image)}) == (image / 1000).astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("image", [np.zeros((2, 3)), np.full((1, 1), 7), MILLIMETRES])
+def test_small_pictures_of_rvl(image):
+    assert decode_depth({**RVL, "data": HEADER + rvl(image.astype(np.uint16))}) == pytest.approx(image / 1000)
+
+
+@pytest.mark.parametrize("coded", ["16UC1; compressedDepth rvl", "32FC1; compressedDepth rvl"])
+def test_rvl_that_cannot_be_decoded_is_refused(monkeypatch, coded):
+    good = rvl(MILLIMETRES)
+    for data in (good[:8], good[:-4], good[:8] + b"\xff" * 8, good[:4], b""):
+        with pytest.raises((ValueError, IndexError), match=r"RVL|values|unpack"):
+            decode_depth({"format": coded, "data": HEADER + data})
+    monkeypatch.setattr("quartet_robot_link.camera.MAX_PIXELS", 5)
+    with pytest.raises(ValueError, match="3 x 2 pixels are too many, at most 5"):
+        decode_depth({"format": coded, "data": HEADER + good})
+
+
 def test_unknown_encodings_are_named():
     with pytest.raises(CameraUnavailableError, match=r"'64FC1'.*16UC1, 32FC1"):
         decode_depth(image(MILLIMETRES, "64FC1"))

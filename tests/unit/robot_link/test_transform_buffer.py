@@ -2,24 +2,40 @@
 
 import asyncio
 import math
+import time
 
 import pytest
 
-from quartet_robot_link import RosClock, TransformBuffer, TransformUnavailableError
+from quartet_robot_link import (
+    RosClock,
+    ServiceUnavailableError,
+    TransformBuffer,
+    TransformStaleError,
+    TransformUnavailableError,
+)
+from quartet_robot_link._clock import duration
 from quartet_robot_link._transforms import MAX_FRAMES
 from quartet_robot_link.geometry import yaw_quaternion
 
 
 class QuietLink:
-    """A link on which nothing arrives by itself."""
+    """A link on which nothing arrives by itself; `ahead_s` is how far the robot's clock is ahead, None: no rosapi."""
 
     connected = True
 
-    def __init__(self):
-        self.asked = {}
+    def __init__(self, ahead_s=None):
+        self.asked, self.readers = {}, {}
+        self.ahead_s, self.calls = ahead_s, 0
 
-    def subscribe(self, topic, msg_type, qos=None, **_):
-        self.asked[topic] = qos
+    async def call_service(self, service, args=None, *, timeout_s=None):
+        assert service == "/rosapi/get_time"
+        self.calls += 1
+        if self.ahead_s is None:
+            raise ServiceUnavailableError("no rosapi")
+        return {"time": duration(time.time() + self.ahead_s)}
+
+    def subscribe(self, topic, msg_type, qos=None, on_message=None, **_):
+        self.asked[topic], self.readers[topic] = qos, on_message
 
         class Quiet:
             def close(self):
@@ -159,6 +175,68 @@ async def test_late_message_does_not_replace_a_newer_one(buffer):
     buffer.add(tf("odom", "base", x=2.0, stamp=1.00), static=False)
     buffer.add(tf("odom", "base", x=1.0, stamp=0.98), static=False)
     assert (await buffer.lookup("odom", "base")).translation[0] == 2.0
+
+
+async def test_two_publishers_of_one_edge_leave_the_history_of_both(buffer):
+    """Odometry at 30 Hz, and a second node at 50 Hz whose stamps are 60 ms behind; pictures are 0.3 s old."""
+    sent = [(t / 30, t / 30) for t in range(60)] + [(t / 50 + 0.001, t / 50 + 0.001 - 0.06) for t in range(100)]
+    looked_up = 0
+    for at, stamp in sorted(sent):
+        buffer.add(tf("odom", "base", x=100 + stamp, stamp=100 + stamp), static=False)
+        if at > 0.5:
+            found = await buffer.lookup("odom", "base", stamp=100 + at - 0.3, timeout_s=0.0)
+            assert found.translation[0] == pytest.approx(100 + at - 0.3)
+            looked_up += 1
+    assert looked_up > 100
+    newest = max(stamp for _, stamp in sent)
+    assert (await buffer.lookup("odom", "base")).stamp == pytest.approx(100 + newest)
+
+
+async def test_a_reset_of_the_clock_forgets_the_future(buffer):
+    clock = buffer._clock._on_clock
+    clock({"clock": duration(7.0)})
+    for stamp in (5.0, 7.0):
+        buffer.add(tf("odom", "base", x=stamp, stamp=stamp), static=False)
+        buffer.add(tf("base", "tool", x=stamp, stamp=stamp), static=False)
+    buffer.add(tf("map", "odom", stamp=7.0), static=True)
+    # A transform of the new time may be here before the clock.
+    buffer.add(tf("odom", "base", x=0.5, stamp=0.5), static=False)
+    clock({"clock": duration(0.5)})
+    assert (await buffer.lookup("map", "base")).translation[0] == 0.5
+    with pytest.raises(TransformUnavailableError, match="nothing joins"):
+        await buffer.lookup("map", "tool", timeout_s=0.01)
+
+
+@pytest.mark.parametrize("ahead_s", [0.0, 3600.0, -3600.0])
+async def test_age_is_judged_by_stamp_and_the_robots_clock(ahead_s):
+    link = QuietLink(ahead_s)
+    buffer = TransformBuffer(link, RosClock(link, "/clock"))
+    robot = time.time() + ahead_s
+    buffer.add(tf("odom", "base", stamp=robot), static=False)
+    buffer.add(tf("map", "odom", stamp=robot + 1.0), static=False)
+    assert (await buffer.lookup("map", "base")).source == "base"
+    buffer.add(tf("odom", "tool", stamp=robot - 30.0), static=False)
+    words = r"newest stamp of 'odom' -> 'tool' is 30\.\d s before the robot's clock \(limit 5 s\).*chrony"
+    with pytest.raises(TransformStaleError, match=words):
+        await buffer.lookup("map", "tool", timeout_s=0.01)
+    assert buffer.newest("map", "tool") is None
+    assert buffer.last("map", "tool") is not None
+    assert (await buffer.lookup("odom", "tool", stamp=robot - 30.0)).source == "tool"
+    buffer.add(tf("odom", "tool", stamp=robot - 30.0), static=True)
+    assert (await buffer.lookup("map", "tool")).source == "tool"
+    assert link.calls == 1
+
+
+async def test_simulated_time_is_the_robots_clock():
+    link = QuietLink(0.0)
+    buffer = TransformBuffer(link, RosClock(link, "/clock"))
+    link.readers["/clock"]({"clock": duration(100.0)})
+    buffer.add(tf("odom", "base", stamp=60.0), static=False)
+    with pytest.raises(TransformStaleError, match=r"40\.0 s before the robot's clock"):
+        await buffer.lookup("odom", "base", timeout_s=0.01)
+    buffer.add(tf("odom", "base", stamp=99.0), static=False)
+    assert (await buffer.lookup("odom", "base")).stamp == 99.0
+    assert link.calls == 0
 
 
 async def test_history_is_bounded(buffer):

@@ -110,7 +110,7 @@ def test_every_action_that_moves_base_or_arm_is_one_that_the_guard_ends() -> Non
         (BARE.replace("[one]", "one"), "arm.joints: 'one' is not a list of joint names"),
         (BARE + "topics: {odom: 'a b'}", "topics.odom: 'a b' is not a ROS name"),
         (BARE + "topics: none", "topics: has fields of its own, not 'none'"),
-        (BARE + "bridge: {url: 'http://x'}", "bridge.url: 'http://x' is not a URL such as ws://127.0.0.1:9090"),
+        (BARE + "bridge: {url: 'http://x'}", "bridge.url: it is not a URL such as ws://127.0.0.1:9090"),
         (BARE + "base: {footprint_radius_m: -1}", "base.footprint_radius_m: -1 is not a positive number"),
         (BARE + "cameras: {front: {}}", "cameras.front.colour_topic: '' is not a name"),
         ("a: [", "cannot be read"),
@@ -195,7 +195,7 @@ def test_nav2_gets_the_names_and_limits_of_robot_yaml(ros: Any, tmp_path: Path) 
         + CAMERAS
         + "frames: {map: summit_map, odom: summit_odom, base: summit_base}\ntopics: {odom: /s/odom, scan: /s/scan, "
         + "velocity: /s/cmd_vel}\n"
-        + "base: {footprint_radius_m: 0.6, linear_speed_m_s: 0.3, angular_speed_rad_s: 0.4}\n"
+        + "base: {holonomic: true, footprint_radius_m: 0.6, linear_speed_m_s: 0.3, angular_speed_rad_s: 0.4}\n"
     )
     remap, include = ros.started(
         LAUNCH / "navigation.launch.py", robot_file=str(path), map="/m.yaml", stamped_velocity="true"
@@ -215,6 +215,7 @@ def test_nav2_gets_the_names_and_limits_of_robot_yaml(ros: Any, tmp_path: Path) 
     assert found["collision_monitor.ros__parameters.source_timeout"] == 0.5
     assert found["collision_monitor.ros__parameters.cmd_vel_out_topic"] == "/s/cmd_vel", "where the guard listens"
     assert found["amcl.ros__parameters.global_frame_id"] == "summit_map"
+    assert found["amcl.ros__parameters.robot_model_type"] == "nav2_amcl::OmniMotionModel"
     assert found["docking_server.ros__parameters.base_frame"] == "summit_base"
     assert found["docking_server.ros__parameters.fixed_frame"] == "summit_odom"
     assert found["velocity_smoother.ros__parameters.velocity_timeout"] == 0.5
@@ -224,6 +225,21 @@ def test_nav2_gets_the_names_and_limits_of_robot_yaml(ros: Any, tmp_path: Path) 
     assert found["controller_server.ros__parameters.general_goal_checker.xy_goal_tolerance"] == 0.15
     stamped = [value for path, value in found.items() if path.endswith("enable_stamped_cmd_vel")]
     assert stamped == [True] * 5
+
+
+def test_a_base_that_does_not_drive_sideways_keeps_the_motion_model_of_nav2() -> None:
+    model = {"amcl": {"ros__parameters": {"robot_model_type": "nav2_amcl::DifferentialMotionModel"}}}
+    found = parameters_for(read_robot_file(TEMPLATE), model, {}, stamped=False)
+    assert found["amcl"] == model["amcl"]
+
+
+def test_navigation_needs_a_map_unless_it_makes_one(ros: Any) -> None:
+    with pytest.raises(LaunchArgumentError, match=r"map: '' cannot be used; give map:=.*slam:=True"):
+        ros.started(LAUNCH / "navigation.launch.py", robot_file=str(TEMPLATE))
+    _, include = ros.started(LAUNCH / "navigation.launch.py", robot_file=str(TEMPLATE), slam="True")
+    given = dict(include.launch_arguments)
+    Path(given["params_file"]).unlink()
+    assert (given["map"], given["slam"]) == ("", "True")
 
 
 def test_what_is_laid_over_nav2_names_no_frame_and_no_topic_of_the_robot() -> None:
@@ -255,8 +271,11 @@ def test_a_parameter_file_that_is_none_is_told(tmp_path: Path) -> None:
 
 # --- MoveIt, and all of it ------------------------------------------------------------------------
 def test_move_group_takes_the_robots_own_configuration(ros: Any) -> None:
-    started = ros.started(LAUNCH / "manipulation.launch.py", moveit_robot="ur5", moveit_package="lab_moveit")
-    assert started == [("move_group", "ur5", "lab_moveit")]
+    [node] = ros.started(LAUNCH / "manipulation.launch.py", moveit_robot="ur5", moveit_package="lab_moveit")
+    assert (node.package, node.executable, node.name) == ("moveit_ros_move_group", "move_group", "")
+    assert node.parameters[:2] == [{"made": ("ur5", "lab_moveit")}, {"capabilities": "lab/One"}]
+    assert node.parameters[2]["publish_planning_scene"] is True
+    assert node.respawn, "it comes back when it dies"
 
 
 @pytest.fixture
@@ -283,7 +302,7 @@ MOVEIT = {"moveit_robot": "ur5", "moveit_package": "lab_moveit"}
 
 
 def test_the_guard_and_the_bridge_always_start_and_the_rest_by_choice(parts_of: Any) -> None:
-    given = {"robot_file": str(TEMPLATE)}
+    given = {"robot_file": str(TEMPLATE), "map": "/m.yaml"}
     assert parts_of(**given, **MOVEIT) == [*ALWAYS, *NAVIGATION, "move_group"]
     assert parts_of(**given, navigation="false", manipulation="false") == ALWAYS
     assert parts_of(**given, manipulation="false", cameras="true") == [*ALWAYS, "republish", "republish", *NAVIGATION]
@@ -295,7 +314,7 @@ def test_moveit_needs_the_robots_configuration(parts_of: Any, missing: str) -> N
     with pytest.raises(
         LaunchArgumentError, match=f"{missing}: '' cannot be used; give {missing}:=.*manipulation:=false"
     ):
-        parts_of(robot_file=str(TEMPLATE), **given)
+        parts_of(robot_file=str(TEMPLATE), map="/m.yaml", **given)
 
 
 @pytest.mark.parametrize("path", sorted(LAUNCH.glob("*.launch.py")), ids=lambda path: path.name.partition(".")[0])

@@ -294,7 +294,7 @@ def test_a_urdf_without_joints(tmp_path):
 def test_a_missing_mesh(folder):
     edit(folder / "boxes.urdf", '<box size="0.06 0.06 0.28"/>', '<mesh filename="package://boxes/upper.stl"/>')
     assert "'package://boxes/upper.stl' of " in (text := refused(folder))
-    assert "boxes.urdf:4 cannot be read: No such file" in text
+    assert "boxes.urdf:4 cannot be read: there is no boxes/upper.stl and no upper.stl in " in text
     assert "body.yaml:4: model" in text
 
 

@@ -675,6 +675,32 @@ def test_a_urdf_whose_mesh_is_missing_or_outside_is_refused(tmp_path):
             read_model("model.urdf", tmp_path)
 
 
+ROS_URDF = """<robot name="arm">
+  <link name="l0"><collision><geometry><mesh filename="package://arm_description/meshes/l0.obj"/></geometry></collision>
+  </link></robot>
+"""
+"""A mesh as packages of ROS name it."""
+
+
+@pytest.mark.parametrize("urdf", ["arm.urdf", "urdf/arm.urdf", "arm_description/urdf/arm.urdf"])
+@pytest.mark.parametrize("mesh", ["arm_description/meshes/l0.obj", "meshes/l0.obj"])
+def test_a_mesh_of_a_ros_package_is_found_with_and_without_the_name_of_the_package(tmp_path, urdf, mesh):
+    for path, text in ((urdf, ROS_URDF), (mesh, TETRAHEDRON)):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    assert list(read_model(urdf, tmp_path).assets.values()) == [TETRAHEDRON.encode()]
+
+
+@pytest.mark.parametrize("name", ["arm_description/meshes/l0.obj", "arm_description", ""])
+def test_a_mesh_of_a_ros_package_that_is_not_there_is_told_with_where_it_was_looked_for(tmp_path, name):
+    (tmp_path / "arm.urdf").write_text(ROS_URDF.replace("arm_description/meshes/l0.obj", name))
+    with pytest.raises(ModelFileError) as refused:
+        read_model("arm.urdf", tmp_path)
+    if "/" in name:
+        words = f"arm.urdf:2 cannot be read: there is no {name} and no meshes/l0.obj in {tmp_path}; copy the meshes"
+        assert words in str(refused.value)
+
+
 def test_the_robot_of_the_file_tells_its_own_frames(lifter):
     told = {child for _, child, *_ in [*lifter.transforms(), *lifter.static_transforms()]}
     assert {"arm_mount", "carriage", "wrist_3", "hand_base", "gripper_tip"} <= told

@@ -29,7 +29,7 @@ NOT_YAML = "is not YAML: "
         ("name:\n" + "".join(f"{' ' * n}a:\n" for n in range(1, 900)), "it is nested deeper than 50 levels"),
         (f"{SITE}\nzz: '{'x' * 2_000_000}'", "is too long: at most 1000000 bytes are read"),
         ("".join(f"k{n}: 1\n" for n in range(24_000)), "\n  and more"),
-        (f"name: {'x' * 900_000}\n", "the file has 'xxxx"),
+        (f"name: {'x' * 900_000}\n", "name: 'xxxx"),
         ("name: 2001-99-99\n", NOT_YAML),
         ("name: !!timestamp x\n", NOT_YAML),
         ("name: !!bool x\n", NOT_YAML),

@@ -1,12 +1,15 @@
 """A wrong robot or site file is refused with file, line, field and the valid values."""
 
+import unicodedata
 from pathlib import Path
 
 import pytest
 import yaml
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 import quartet_site
+from quartet_contracts import Term
+from quartet_scripted_model.language.tokens import plain_words
 from quartet_site import SiteFileError, load_robot, load_site, normalise
 from quartet_site.site import Part
 
@@ -94,7 +97,7 @@ def test_good_files_and_their_defaults(write):
         ),
         (("frame: f}", "frame: f, fps: 3}"), 7, ["cameras.front.fps", "depth_topic"]),
         (("/f/c", "f c"), 7, ["cameras.front.colour_topic", "the file has 'f c'"]),
-        (("name: summit", "name: summit\nbridge: {url: http://x}"), 2, ["bridge.url", "^wss?://"]),
+        (("name: summit", "name: summit\nbridge: {url: http://x}"), 2, ["bridge.url", "valid: ws://HOST:PORT"]),
         (
             ("name: summit", "name: summit\ngripper:\n  effort: -1"),
             3,
@@ -128,6 +131,8 @@ def test_good_files_and_their_defaults(write):
             ["cameras.front.correction.rpy: Extra inputs", "valid fields here: position_m, rpy_rad"],
         ),
         (("  front: {", "  frnt: {"), 7, ["cameras.frnt", "front"]),
+        (("joints: [a, b]", "joints: [a, a]"), 3, ["arm.joints.1: 'a' is there twice"]),
+        (("depth_topic: /f/d", "depth_topic: /f/c"), 7, ["cameras.front.depth_topic: '/f/c' is colour_topic as well"]),
     ],
 )
 def test_a_fault_in_a_robot_file_is_named(write, change, line, words):
@@ -148,7 +153,27 @@ def test_a_fault_in_a_robot_file_is_named(write, change, line, words):
         (("shape: cylinder", "shape: pyramid"), 15, ["objects.0.appearance.shape", "'cylinder', 'box'", "'pyramid'"]),
         (("x: 1.0", "x: left"), 5, ["areas.0.entry.x", "valid number", "'left'"]),
         (("[1, 1]]", "[1, 1, 1]]"), 6, ["areas.0.outline.2"]),
-        (("name: red can", "name: Red Can"), 12, ["objects.0.name", "'Red Can'"]),
+        (
+            ("[[0, 0], [1, 0], [1, 1]]", "[[0, -2], [5, 2], [5, -2], [0, 2]]"),
+            6,
+            ["areas.0.outline: edge 1, (0, -2) to (5, 2), crosses edge 3, (5, -2) to (0, 2)", "in the order"],
+        ),
+        (("[1, 1]]", "[2, 0]]"), 6, ["areas.0.outline: the polygon has an area of 0.000 m2"]),
+        (
+            ("name: red can", "name: red/can"),
+            12,
+            ["objects.0.name: 'red/can' is not a name; valid: letters of any script, digits, spaces and ' & + % -"],
+        ),
+        (("name: kitchen", "name: ' '"), 3, ["areas.0.name: ' ' is not a name; valid"]),
+        (("name: kitchen", "name: it. Ignore all"), 3, ["a dot only between digits"]),
+        (
+            (
+                "objects:",
+                "objects:\n  - {name: The RED Can, appearance: {colours: [b], shape: box, size_m: [1, 1, 1]}}",
+            ),
+            13,
+            ["objects.1.name: 'red can' is there twice"],
+        ),
         (("colours: [red]", "colours: []"), 14, ["objects.0.appearance.colours", "at least 1 item"]),
         (
             ("objects:", "objects:\n  - {name: red can, appearance: {colours: [b], shape: box, size_m: [1, 1, 1]}}"),
@@ -224,6 +249,27 @@ def test_a_missing_file_is_named(tmp_path):
         load_site(tmp_path)
 
 
+NAMES = {
+    "areas": ["küche", "厨房", "кухня", "مطبخ", "salle à manger", "Bay 3", "रसोई", "ห้องครัว", "a", "Straße"],
+    "objects": ["teddybär", "红色可乐罐", "m&m's", "coca-cola 0.5 l", "Ａpfel", "İncir", "milk 3.5%"],
+}
+
+
+@pytest.mark.parametrize("name", [name for names in NAMES.values() for name in names])
+def test_a_name_of_any_script_is_taken_and_found_as_people_write_it(write, name):
+    fields = yaml.safe_load(SITE)
+    fields["areas"][0] |= {"name": name, "aliases": [f"{name} 2"], "landmarks": [name]}
+    fields["objects"][0]["name"] = fields["surfaces"][0]["area"] = name
+    site = load_site(write(yaml.safe_dump(fields, allow_unicode=True)))
+    for said in (name, name.upper(), f"the {name}", f" {name.replace(' ', '  ')}", unicodedata.normalize("NFD", name)):
+        if normalise(said.lower()) == normalise(name):
+            assert site.area(said) is site.areas[0]
+            assert site.object(said) is site.objects[0]
+    assert site.area(f"{name} 2") is site.areas[0]
+    assert TypeAdapter(Term).validate_python(site.objects[0].name) == normalise(name)
+    assert plain_words(name) == plain_words(site.areas[0].name)
+
+
 @pytest.mark.parametrize(
     ("said", "written"),
     [
@@ -292,9 +338,29 @@ def test_the_template_of_a_site_file_shows_every_kind_of_thing():
     assert any(thing.appearance.parts for thing in site.objects)
 
 
-def test_a_gripper_without_a_range_is_refused(write):
-    with pytest.raises(SiteFileError, match=r"gripper.closed_position: open_position and closed_position are both 0;"):
-        load_robot(write(ROBOT + "gripper: {open_position: 0.0, closed_position: 0.0}\n"))
+@pytest.mark.parametrize(
+    ("gripper", "words"),
+    [
+        (
+            "open_position: 0.0, closed_position: 0.0",
+            r"closed_position: open_position is 0 and closed_position 0; valid",
+        ),
+        ("open_position: 0.7, closed_position: 0.7000001", r"closed_position: open_position is 0.7 and"),
+        ("stroke_m: 0.008", r"holding_min_width_m: holding_min_width_m is 0.008; valid: less than stroke_m \(0.008\)"),
+        (
+            "touching_min_effort_n: 6",
+            r"touching_min_effort_n: touching_min_effort_n is 6; valid: at most holding_min_effort_n \(5\)",
+        ),
+    ],
+)
+def test_an_empty_range_of_the_gripper_is_refused(write, gripper, words):
+    with pytest.raises(SiteFileError, match=rf"file.yaml:9: gripper.{words}"):
+        load_robot(write(ROBOT + f"gripper: {{{gripper}}}\n"))
+
+
+def test_a_gripper_that_opens_by_a_growing_position_has_a_range(write):
+    robot = load_robot(write(ROBOT + "gripper: {open_position: 0.04, closed_position: 0.0, stroke_m: 0.08}\n"))
+    assert robot.gripper.width_at(0.01) == pytest.approx(0.02)
 
 
 def test_a_force_beyond_the_grippers_is_refused(write):

@@ -15,6 +15,7 @@ from quartet_cli.errors import ExitStatus, UsageError
 from quartet_cli.settings import CliSettings, running_stack
 from quartet_cli.terminal import open_terminal
 from quartet_deployment import check_models
+from quartet_process import without_password
 from quartet_site import RobotFile, SiteFile, SiteFileError, load_robot, load_site
 
 MARKS = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.WRONG: "bold red", Verdict.SKIPPED: "dim"}
@@ -102,7 +103,7 @@ def doctor(
         )
     token = CliSettings().token_for_bridge()
     if not json:
-        console.print(f"{robot.name} at {robot.bridge.url}")
+        console.print(f"{robot.name} at {without_password(robot.bridge.url)}")
     report = asyncio.run(
         diagnose(
             robot, site, token=token, patience_s=patience_s, on_finding=None if json else lambda f: _print(console, f)
@@ -210,7 +211,8 @@ def _load(
     except SiteFileError as error:
         raise UsageError(str(error)) from error
     except ValueError as error:
-        raise UsageError(f"--bridge-url {bridge_url} is not valid; valid: ws://HOST:PORT or wss://HOST:PORT") from error
+        shown = without_password(bridge_url or "")
+        raise UsageError(f"--bridge-url {shown} is not valid; valid: ws://HOST:PORT or wss://HOST:PORT") from error
 
 
 def _print(console: Console, finding: Finding) -> None:

@@ -20,6 +20,7 @@ from quartet_cli.hand_eye.examine import Measured, measure
 from quartet_cli.hand_eye.report import corrections, findings
 from quartet_cli.settings import CliSettings, load_settings, running_stack
 from quartet_deployment import ClientError, OrchestratorClient, sign_grant
+from quartet_process import without_password
 from quartet_robot_link import Robot, RobotLinkError
 from quartet_site import RobotFile, SiteFileError, write_correction
 
@@ -68,7 +69,7 @@ def check_hand_eye(
         Path(key).read_text(), robot.name, [TOOL], name="doctor", fence=fence, seconds=GRANT_S, beats=True
     )
     measured, found = asyncio.run(_run(robot, board, moveit, grant, settings.token_for_bridge(), console, patience_s))
-    return measured, Report(robot=robot.name, bridge_url=robot.bridge.url, findings=found)
+    return measured, Report(robot=robot.name, bridge_url=without_password(robot.bridge.url), findings=found)
 
 
 async def _run(

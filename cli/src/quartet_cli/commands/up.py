@@ -39,6 +39,7 @@ from quartet_deployment import (
     left_processes,
     state_folder,
 )
+from quartet_process import without_password
 from quartet_process.bounded_answers import blocking_client
 from quartet_site import SiteFileError
 
@@ -154,7 +155,7 @@ def up(
         with Interrupts() as interrupts:
             with interrupts.held():
                 warn_of_stops(stack, console)
-                place = f"in the world {world}" if robot_dir is None else f"at {stack.bridge_url}"
+                place = f"in the world {world}" if robot_dir is None else f"at {without_password(stack.bridge_url)}"
                 who = f"robot{'s' if stack.robots[1:] else ''} {', '.join(stack.robots)}"
                 where = f"{who} {place}, orchestrator at {stack.url}, logs in {stack.log_dir}"
                 console.print(where, soft_wrap=True)

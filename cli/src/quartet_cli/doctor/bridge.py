@@ -5,6 +5,7 @@ import statistics
 import time
 
 from quartet_cli.doctor.examination import Examination, Graph
+from quartet_process import without_password
 from quartet_robot_link import CallTimeoutError, RobotLinkError, RosError, ServiceUnavailableError, seconds
 
 CALLS = 20
@@ -15,7 +16,7 @@ LAUNCH = "ros2 launch rosbridge_server rosbridge_websocket_launch.xml"
 
 async def check_bridge(exam: Examination) -> bool:
     """Return whether rosbridge answers."""
-    link, url = exam.robot.link, exam.robot.file.bridge.url
+    link, url = exam.robot.link, without_password(exam.robot.file.bridge.url)
     if not await link.wait_connected(exam.patience_s):
         exam.wrong(
             "bridge",
@@ -51,8 +52,8 @@ async def check_bridge(exam: Examination) -> bool:
 def _note_zombie(exam: Examination) -> None:
     exam.wrong(
         "bridge",
-        f"{exam.robot.file.bridge.url} accepts connections but answers nothing within {exam.patience_s:g} s: a zombie "
-        "bridge",
+        f"{without_password(exam.robot.file.bridge.url)} accepts connections but answers nothing within "
+        f"{exam.patience_s:g} s: a zombie bridge",
         "restart the rosbridge_websocket node and launch it with respawn, so that it comes back by itself",
     )
 

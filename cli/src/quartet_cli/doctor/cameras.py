@@ -83,6 +83,8 @@ async def _look(exam: Examination, name: str, camera: "Camera") -> None:
     if not faults:
         height, width = frames.colour.shape[:2]
         text = f"{name} camera: {width}x{height}, depth aligned"
+        if frames.straightened:
+            text += "; the images are not rectified, so their distortion is removed here"
         if took_ms > SLOW_MS:
             exam.warn(
                 "cameras",

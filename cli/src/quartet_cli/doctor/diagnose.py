@@ -11,6 +11,7 @@ from quartet_cli.doctor.guard import check_guard
 from quartet_cli.doctor.moveit import check_moveit
 from quartet_cli.doctor.nav2 import check_nav2
 from quartet_cli.doctor.topics import check_topics
+from quartet_process import without_password
 from quartet_robot_link import Robot, RobotLinkError
 from quartet_site import RobotFile, SiteFile
 
@@ -73,4 +74,4 @@ async def diagnose(
             tell()
     finally:
         await robot.close()
-    return Report(robot=robot_file.name, bridge_url=robot_file.bridge.url, findings=exam.findings)
+    return Report(robot=robot_file.name, bridge_url=without_password(robot_file.bridge.url), findings=exam.findings)

@@ -166,10 +166,14 @@ def alike(name: str, known: Iterable[str]) -> list[str]:
     return [other for _, other in sorted(scored)][:SHOWN]
 
 
+GRIPPER_COMMANDS = ("GripperCommand", "ParallelGripperCommand")
+"""What gripper.command may be."""
+
+
 async def check_action(exam: Examination, step: str, field: str, start: str) -> None:
     """Check that the robot has an action of the robot file, with the type that the servers send."""
-    actions = exam.robot.file.actions
-    name, needed = str(getattr(actions, field)), actions.TYPES[field]
+    file = exam.robot.file
+    name, needed = str(getattr(file.actions, field)), file.action_types[field]
     if exam.graph is None or not check_name(exam, step, f"actions.{field}", name, exam.graph.actions, start):
         return
     found = await exam.robot.link.action_type(name, timeout_s=exam.patience_s)
@@ -180,11 +184,14 @@ async def check_action(exam: Examination, step: str, field: str, start: str) -> 
             f"make sure that `ros2 action info -t {name}` says {needed} on the robot",
         )
     elif found != needed:
+        other = found.rpartition("/")[2]
+        is_gripper = field == "gripper" and other in GRIPPER_COMMANDS
+        instead = f"set gripper.command in robot.yaml to {other}, " if is_gripper else ""
         exam.wrong(
             step,
             f"action {name} is {found}, actions.{field} needs {needed}",
-            f"set actions.{field} in robot.yaml to the action server of that type, or {start} of ROS 2 Jazzy: with a "
-            "goal of a wrong type the bridge loses the action until it restarts",
+            f"{instead}set actions.{field} in robot.yaml to the action server of that type, or {start} of ROS 2 Jazzy: "
+            "with a goal of a wrong type the bridge loses the action until it restarts",
         )
     else:
         exam.ok(step, f"action {name} is {found}")

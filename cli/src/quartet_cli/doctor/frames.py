@@ -3,7 +3,7 @@
 import time
 
 from quartet_cli.doctor.examination import Examination, candidates
-from quartet_robot_link import TransformUnavailableError
+from quartet_robot_link import TransformStaleError, TransformUnavailableError
 
 
 async def check_frames(exam: Examination) -> None:
@@ -34,6 +34,11 @@ async def check_frames(exam: Examination) -> None:
                 for field, frame in ((target_field, target), (source_field, source))
                 if frame not in exam.frames
             ]
+            if isinstance(error, TransformStaleError):
+                exam.wrong(
+                    "frames", f"where {source} is in {target} is not known: {error}", f"correct that, or {missing}"
+                )
+                continue
             exam.wrong(
                 "frames", f"there is no transform from {source} to {target}: {error}", _remedy(exam, unknown, missing)
             )

@@ -6,6 +6,7 @@ import re
 import time
 from dataclasses import dataclass, field
 
+from quartet_cli.doctor.edges import Edges, judge_edges
 from quartet_cli.doctor.examination import Examination, candidates
 from quartet_robot_link import (
     LATCHED,
@@ -95,11 +96,13 @@ async def check_topics(exam: Examination) -> None:
     for watched in everything:
         watched.topic = getattr(topics, watched.name)
     present = [watched for watched in everything if _is_there(exam, watched)]
-    heard, subscriptions = asyncio.Event(), list[Subscription]()
+    heard, subscriptions, edges = asyncio.Event(), list[Subscription](), Edges()
     for watched in present:
 
         def arrived(message: Message, watched: Watched = watched) -> None:
             _note(exam, watched, message)
+            if watched.name == "tf":
+                edges.add(message, exam.ros_time())
             if all(other.arrivals for other in present):
                 heard.set()
 
@@ -118,6 +121,7 @@ async def check_topics(exam: Examination) -> None:
     types = await _logged_types(exam, silent) if silent else {}
     for watched in present:
         await _judge(exam, watched, [kind for kind in types.get(watched.topic, []) if kind != watched.msg_type])
+    await judge_edges(exam, edges)
     _check_velocity(exam)
     await _check_merged(exam)
 

@@ -13,7 +13,7 @@ from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Opaq
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import SetRemap
 
-from quartet_bringup.launching import robot, robot_file_argument, value
+from quartet_bringup.launching import map_for, robot, robot_file_argument, value
 from quartet_bringup.nav2_parameters import parameters_for, read
 
 
@@ -30,7 +30,7 @@ def start(context):
         yaml.safe_dump(parameters, file)
     given = {
         "params_file": file.name,
-        "map": value(context, "map"),
+        "map": map_for(value(context, "map"), value(context, "slam")),
         "slam": value(context, "slam"),
         "use_respawn": "True",
         "use_composition": "False",

@@ -52,6 +52,13 @@ def needed(context: LaunchContext, name: str) -> str:
     raise LaunchArgumentError(f"{name}: '' cannot be used; give {name}:=..., or manipulation:=false without MoveIt")
 
 
+def map_for(path: str, slam: str) -> str:
+    """Return the map's path for Nav2, whose map server cannot be configured without one. Raises LaunchArgumentError."""
+    if path or slam.lower() in {"true", "1"}:
+        return path
+    raise LaunchArgumentError("map: '' cannot be used; give map:=/path/to/map.yaml, or slam:=True to make a map")
+
+
 def value(context: LaunchContext, name: str) -> str:
     """Of a launch argument."""
     return LaunchConfiguration(name).perform(context)

@@ -15,6 +15,8 @@ from quartet_bringup.robot_file import RobotNames
 BASE_KEYS = ("robot_base_frame", "base_frame_id", "base_frame")
 STANDARD_FRAMES = ("map", "odom")
 FRAME_KEYS = ("global_frame", "local_frame", "global_frame_id", "odom_frame_id", "fixed_frame")
+OMNI_MODEL = "nav2_amcl::OmniMotionModel"
+"""AMCL's motion model of a base that drives sideways; Nav2's own file has the differential one."""
 VELOCITY_NODES = ("controller_server", "behavior_server", "velocity_smoother", "collision_monitor", "docking_server")
 """Nodes of Nav2 that take enable_stamped_cmd_vel in Jazzy."""
 
@@ -48,6 +50,8 @@ def parameters_for(
         "velocity_smoother": limits,
         "collision_monitor": {"cmd_vel_out_topic": robot.topics["velocity"]},
     }
+    if robot.holonomic:
+        own["amcl"] = {"robot_model_type": OMNI_MODEL}
     for node in VELOCITY_NODES:
         own.setdefault(node, {})["enable_stamped_cmd_vel"] = stamped
     return merge(merged, {node: {"ros__parameters": values} for node, values in own.items()})

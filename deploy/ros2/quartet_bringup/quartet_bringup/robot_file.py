@@ -74,6 +74,7 @@ class RobotNames:
     footprint_radius_m: float
     linear_speed_m_s: float
     angular_speed_rad_s: float
+    holonomic: bool
 
 
 def read_robot_file(path: Path) -> RobotNames:
@@ -89,7 +90,7 @@ def read_robot_file(path: Path) -> RobotNames:
     root = _Part(path, content)
     bridge = urlsplit(root.text("bridge.url", BRIDGE_URL))
     if bridge.scheme not in ("ws", "wss") or not bridge.hostname:
-        raise RobotFileError(f"{path}: bridge.url: '{bridge.geturl()}' is not a URL such as {BRIDGE_URL}")
+        raise RobotFileError(f"{path}: bridge.url: it is not a URL such as {BRIDGE_URL}")
     joints = root.value("arm.joints", None)
     if not isinstance(joints, list) or not joints or not all(isinstance(joint, str) for joint in joints):
         raise RobotFileError(f"{path}: arm.joints: {joints!r} is not a list of joint names")
@@ -116,6 +117,7 @@ def read_robot_file(path: Path) -> RobotNames:
         footprint_radius_m=root.number("base.footprint_radius_m", FOOTPRINT_RADIUS_M),
         linear_speed_m_s=root.number("base.linear_speed_m_s", LINEAR_SPEED_M_S),
         angular_speed_rad_s=root.number("base.angular_speed_rad_s", ANGULAR_SPEED_RAD_S),
+        holonomic=root.value("base.holonomic", False) is True,
     )
 
 

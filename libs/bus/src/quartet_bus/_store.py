@@ -24,7 +24,7 @@ from quartet_bus._store_identity import StoreIdentity
 from quartet_bus.errors import BusError, BusRefusedError, BusServerError, BusUnavailableError, StoreFullError
 from quartet_bus.functions import LIBRARY, NOT_FOUND, Function, library
 from quartet_contracts import Skill
-from quartet_process import Secret, tracing
+from quartet_process import Secret, tracing, without_password
 
 log = logging.getLogger(__name__)
 _CODE = re.compile(r"(?:Command # \d+ .* of pipeline caused error: (?:\(['\"])?)?([A-Z]+)\b", re.DOTALL)
@@ -39,14 +39,6 @@ TRANSIENT = frozenset(
 https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors"""
 LINKS = 4
 """Most functions that run over links at the same time; more go through the client."""
-
-
-def without_password(url: str) -> str:
-    """Return `url` without its password, for logs and errors."""
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    return url.replace(f":{parts.password}@", ":***@", 1)
 
 
 class RedisSettings(Protocol):

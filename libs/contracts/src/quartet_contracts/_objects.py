@@ -26,7 +26,9 @@ def _shaped(pattern: str, words: str) -> Callable[[str], str]:
 
 
 _ID = "obj_[0-9a-f]{12}"
-_TERM = r"\w[\w '’,&-]*"
+_MARKS = r"\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u109f\u1780-\u17ff"
+"""Signs that belong to letters, of the scripts that need them: Hebrew, Arabic, those of India, Thai, Khmer."""
+_TERM = rf"(?:\d\.\d|\w)(?:\d\.\d|[\w{_MARKS} '’,&+%-])*"
 
 ObjectId = Annotated[
     str,
@@ -41,7 +43,9 @@ Term = Annotated[
     str,
     Field(min_length=1, max_length=64, json_schema_extra={"pattern": f"^{_TERM}$"}),
     AfterValidator(
-        _shaped(_TERM, "a name has letters, digits, spaces and ' , & _ - alone, and begins with a letter or a digit")
+        _shaped(
+            _TERM, "a name has letters, digits, spaces and ' , & + % _ - alone, and begins with a letter or a digit"
+        )
     ),
 ]
 """Name of an object or a place, as a person or a site file gives it."""

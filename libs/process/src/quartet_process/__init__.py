@@ -45,6 +45,7 @@ from quartet_process.redact import (
     redact_bytes,
     register_environment_secrets,
     register_secret,
+    without_password,
 )
 
 __all__ = [
@@ -94,5 +95,6 @@ __all__ = [
     "stop_on_signals",
     "token_source",
     "unless_stopped",
+    "without_password",
     "write_ready_file",
 ]

@@ -25,6 +25,7 @@ _PROVIDER_KEY = (
 )
 _BEARER = r"\b([Bb]earer\s+|BEARER\s+)(?=[A-Za-z~+/=]*(?:[0-9_-]|\.[A-Za-z0-9]))[A-Za-z0-9._~+/=-]{6,}"
 _URL_PASSWORD = r"\b([A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@\"'\\]*):[^\s/@\"'\\]+@"
+_PARAMETER = re.compile(r"([?&]([^=&#]*)=)[^&#]*")
 _SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
     (("PRIVATE KEY",), re.compile(_PEM), HIDDEN),
     (("eyJ",), re.compile(_JWT), HIDDEN),
@@ -124,6 +125,19 @@ def redact(text: str) -> str:
         if any(mark in text for mark in marks):
             text = pattern.sub(instead, text)
     return text
+
+
+def without_password(url: str) -> str:
+    """Return `url` with *** in place of its password and of parameters that are secrets, for messages and logs."""
+    start, mark, rest = url.partition("://")
+    parts = re.fullmatch(r"([^/?#]*)(.*)", rest, re.DOTALL)
+    if not mark or parts is None:
+        return url
+    authority, path = parts.groups()
+    login, at, host = authority.rpartition("@")
+    user, colon, _ = login.partition(":")
+    path = _PARAMETER.sub(lambda found: f"{found[1]}{HIDDEN}" if SECRET_NAME.search(f"_{found[2]}") else found[0], path)
+    return f"{start}://{user}{colon}{HIDDEN if colon else ''}{at}{host}{path}"
 
 
 def redact_bytes(data: bytes) -> bytes:

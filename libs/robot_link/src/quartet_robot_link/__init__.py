@@ -26,9 +26,11 @@ from quartet_robot_link.errors import (
     CameraUnavailableError,
     CancelRejectedError,
     GoalRejectedError,
+    MessageTooLargeError,
     RobotLinkError,
     RosError,
     ServiceUnavailableError,
+    TransformStaleError,
     TransformUnavailableError,
 )
 from quartet_robot_link.geometry import Rigid, Transform
@@ -74,6 +76,7 @@ __all__ = [
     "Heartbeat",
     "Intrinsics",
     "Message",
+    "MessageTooLargeError",
     "Motion",
     "MotionOutcome",
     "QoS",
@@ -87,6 +90,7 @@ __all__ = [
     "Subscription",
     "Transform",
     "TransformBuffer",
+    "TransformStaleError",
     "TransformUnavailableError",
     "duration",
     "joint_values",

@@ -21,12 +21,14 @@ from quartet_robot_link._actions import (
     mapping,
     type_in,
 )
+from quartet_robot_link._clock import TIME_SERVICE
 from quartet_robot_link._connection import Connection
 from quartet_robot_link._goal_states import STATUS_TOPIC, active_goals, cancel_each, count_canceling
 from quartet_robot_link._subscription import BridgeSubscription
 from quartet_robot_link.errors import (
     BridgeUnavailableError,
     CallTimeoutError,
+    MessageTooLargeError,
     RobotLinkError,
     RosError,
     ServiceUnavailableError,
@@ -38,7 +40,6 @@ log = logging.getLogger(__name__)
 
 ORPHAN_TRIES = 3
 ORPHAN_RETRY_S = 0.5
-TIME_SERVICE = "/rosapi/get_time"
 SERVED = frozenset({"publish", "action_feedback", "action_result"})
 """Operations that rosbridge sends only while its executor runs; it refuses calls, and ends late ones, without it."""
 ZOMBIE = "a zombie bridge: it accepts connections and serves nothing; restart the rosbridge_websocket node"
@@ -81,6 +82,7 @@ class BridgeLink:
             token=token,
             on_open=self._restore,
             on_operation=self._handle,
+            on_too_large=self._refuse,
             on_lost=self._fail_pending,
             backoff_s=backoff_s,
         )
@@ -377,7 +379,7 @@ class BridgeLink:
         """Fail everything that waits for the connection."""
         calls, self._calls = self._calls, {}
         goals, self._goals = self._goals, {}
-        text = f"the connection to the robot's rosbridge at {self.url} was lost ({why})"
+        text = f"the connection to the robot's rosbridge at {self._connection.address} was lost ({why})"
         for future in calls.values():
             fail(future, BridgeUnavailableError(f"{text} before the answer came; whether the call acted is not known"))
         for goal in goals.values():
@@ -398,10 +400,10 @@ class BridgeLink:
                     continue
             except Exception:
                 # Without this watch nobody would notice a silent bridge any more.
-                log.exception("the watch of %s failed once", self.url)
+                log.exception("the watch of %s failed once", self._connection.address)
                 continue
             if any(goal.awaited for goal in self._goals.values()):
-                log.warning("%s does not answer; the connection is kept while a goal runs", self.url)
+                log.warning("%s does not answer; the connection is kept while a goal runs", self._connection.address)
             elif self.connected:
                 self._was_zombie = await self._connection.ping(self._probe_wait_s)
                 self.reconnect(ZOMBIE if self._was_zombie else "the network does not answer")
@@ -427,13 +429,17 @@ class BridgeLink:
             if goal is not None:
                 self._goal_ended(goal, operation)
         elif kind == "status" and operation.get("level") == "error":
-            log.warning("%s: %s", self.url, str(operation.get("msg"))[:300])
+            log.warning("%s: %s", self._connection.address, str(operation.get("msg"))[:300])
 
     def _deliver(self, operation: Message) -> None:
         message = mapping(operation.get("msg"))
         if message is not None:
             for subscription in list(self._subscriptions.get(str(operation.get("topic")), [])):
                 subscription.deliver(message)
+
+    def _refuse(self, error: MessageTooLargeError) -> None:
+        for subscription in list(self._subscriptions.get(error.topic, [])):
+            subscription.fail(error)
 
     def _goal_ended(self, goal: BridgeGoal, operation: Message) -> None:
         if goal.must_be_sent_again(operation):
@@ -453,7 +459,7 @@ class BridgeLink:
     def _note_end(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("%s: a background task failed", self.url, exc_info=error)
+            log.error("%s: a background task failed", self._connection.address, exc_info=error)
 
 
 def _service_error(service: str, text: str) -> RobotLinkError:

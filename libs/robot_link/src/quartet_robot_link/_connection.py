@@ -9,14 +9,15 @@ import orjson
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
+from quartet_process import without_password
 from quartet_robot_link._decode import Decoder
-from quartet_robot_link.errors import BridgeUnavailableError, UndecodableFrameError
+from quartet_robot_link.errors import BridgeUnavailableError, MessageTooLargeError, UndecodableFrameError
 from quartet_robot_link.link import Message
 
 log = logging.getLogger(__name__)
 
-MAX_FRAME_BYTES = 64 * 1024 * 1024
-"""A larger frame costs the connection."""
+MAX_FRAME_BYTES = 256 * 1024 * 1024
+"""A larger frame costs the connection. More than what is decoded: a map of 6000 x 6000 cells as JSON has 144 MB."""
 
 
 class Connection:
@@ -24,7 +25,8 @@ class Connection:
 
     token: gives the bearer token to present, which a bridge proxy asks for and rosbridge itself ignores.
     on_open: what is sent on a fresh connection before it counts as ready. on_operation: takes each operation that
-    arrives. on_lost: told why whenever a connection has ended.
+    arrives. on_too_large: takes the error of each message that is too large to be decoded. on_lost: told why whenever
+    a connection has ended.
     """
 
     def __init__(
@@ -34,12 +36,16 @@ class Connection:
         token: Callable[[], str | None] = lambda: None,
         on_open: Callable[[], Awaitable[None]],
         on_operation: Callable[[Message], None],
+        on_too_large: Callable[[MessageTooLargeError], None],
         on_lost: Callable[[str], None],
         backoff_s: tuple[float, float],
     ) -> None:
         self.url = url
+        self.address = without_password(url)
+        """The URL for messages."""
         self._token = token
         self._on_open, self._on_operation, self._on_lost = on_open, on_operation, on_lost
+        self._on_too_large = on_too_large
         self._backoff_s = backoff_s
         self._socket: ClientConnection | None = None
         self._ready = asyncio.Event()
@@ -68,8 +74,8 @@ class Connection:
     def error(self) -> BridgeUnavailableError:
         """Return the error for a caller while there is no connection: address, cause and remedy."""
         return BridgeUnavailableError(
-            f"no connection to the robot's rosbridge at {self.url} ({self._why_down}); it is tried again all the time: "
-            "check that rosbridge runs and that the address in robot.yaml or QUARTET_BRIDGE_URL is right"
+            f"no connection to the robot's rosbridge at {self.address} ({self._why_down}); it is tried again all "
+            "the time: check that rosbridge runs and that the address in robot.yaml or QUARTET_BRIDGE_URL is right"
         )
 
     async def run(self) -> None:
@@ -94,11 +100,11 @@ class Connection:
             except InvalidStatus as refused:
                 self._why_down = f"{refused}: {(refused.response.body or b'').decode(errors='replace')[:200].strip()}"
             except (OSError, TimeoutError, WebSocketException) as error:
-                self._why_down = str(error) or type(error).__name__
+                self._why_down = str(error).replace(self.url, self.address) or type(error).__name__
             except Exception as error:
                 # Whatever one connection did wrong, the robot must be reachable over the next.
                 self._why_down = f"{type(error).__name__}: {error}"
-                log.exception("the connection to %s failed", self.url)
+                log.exception("the connection to %s failed", self.address)
             await asyncio.sleep(delay * random.uniform(0.7, 1.3))
             delay = min(longest, delay * 2)
 
@@ -121,13 +127,13 @@ class Connection:
         try:
             await socket.send(orjson.dumps(operation, option=orjson.OPT_SERIALIZE_NUMPY).decode())
         except ConnectionClosed as error:
-            raise BridgeUnavailableError(f"the connection to {self.url} was lost while sending: {error}") from error
+            raise BridgeUnavailableError(f"the connection to {self.address} was lost while sending: {error}") from error
 
     def abort(self, why: str) -> None:
         """Give the websocket up without a closing handshake; `run` connects again."""
         if self._socket is not None:
             self._why_aborted = why
-            log.warning("%s: %s", self.url, why)
+            log.warning("%s: %s", self.address, why)
             self._socket.transport.abort()
 
     def end(self, why: str) -> None:
@@ -147,6 +153,9 @@ class Connection:
                 try:
                     for operation in decoder.decode(frame):
                         self._on_operation(operation)
+                except MessageTooLargeError as error:
+                    log.warning("ignored: %s", error)
+                    self._on_too_large(error)
                 except UndecodableFrameError as error:
                     log.warning("ignored: %s", error)
             self._why_down = "the robot's side closed the connection"
@@ -161,10 +170,10 @@ class Connection:
         try:
             await self._on_open()
             self._ready.set()
-            log.info("connected to %s", self.url)
+            log.info("connected to %s", self.address)
         except BridgeUnavailableError as error:
             self.abort(str(error))
         except Exception as error:
             # Else the connection stays open and is never ready.
-            log.exception("the connection to %s could not be set up", self.url)
+            log.exception("the connection to %s could not be set up", self.address)
             self.abort(f"it could not be set up: {type(error).__name__}: {error}")

@@ -2,20 +2,24 @@
 
 import base64
 import io
+import re
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import orjson
 
-from quartet_robot_link.errors import UndecodableFrameError
+from quartet_robot_link.errors import MessageTooLargeError, UndecodableFrameError
 from quartet_robot_link.link import Message
 
 MAX_PENDING_FRAGMENTS = 64
 """Messages whose fragments may be incomplete at the same time; beyond it the oldest is dropped."""
 MAX_FRAGMENTS = 4096
 MAX_UNPACKED_BYTES = 64 * 1024 * 1024
-"""Largest text that is put together of fragments or unpacked of a PNG, and of all parts that wait: as much as a frame
-may have. A small PNG can unpack to gigabytes."""
+"""Largest frame that is decoded, and largest text that is put together of fragments or unpacked of a PNG, and of all
+parts that wait. A small PNG can unpack to gigabytes."""
+HEAD = 1000
+"""Characters of a frame in which its topic is looked for."""
+_TOPIC = re.compile(r'"topic": ?"([^"]+)"')
 
 # RFC 8746 typed arrays, little and big endian, as rosbridge_library's cbor_conversion writes them.
 _TYPED_ARRAYS: dict[int, str] = {
@@ -57,7 +61,17 @@ class Decoder:
     """Parts so far by id and number of parts."""
 
     def decode(self, frame: str | bytes) -> list[Message]:
-        """Return the operations that this frame completes. Raises UndecodableFrameError."""
+        """Return the operations that this frame completes. Raises UndecodableFrameError, MessageTooLargeError."""
+        if len(frame) > MAX_UNPACKED_BYTES:
+            head = frame[:HEAD] if isinstance(frame, str) else ""
+            topic = found[1] if (found := _TOPIC.search(head)) else ""
+            raise MessageTooLargeError(
+                f"a message{f' on {topic}' if topic else ''} has {len(frame) / 1e6:.0f} MB as "
+                f"{'JSON' if isinstance(frame, str) else 'CBOR'}, at most {MAX_UNPACKED_BYTES / 1e6:.0f} MB are read; "
+                "let its node publish less, such as a coarser map, and upgrade rosbridge_suite if the message comes as "
+                "JSON: arrays are asked for as CBOR",
+                topic,
+            )
         operation = self._parse(frame)
         if operation.get("op") == "fragment":
             whole = self._collect(operation)

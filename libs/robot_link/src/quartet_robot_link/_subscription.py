@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from quartet_process import tracing
-from quartet_robot_link.errors import BridgeUnavailableError, CallTimeoutError
+from quartet_robot_link.errors import BridgeUnavailableError, CallTimeoutError, RosError
 from quartet_robot_link.link import Message
 
 log = logging.getLogger(__name__)
@@ -40,6 +40,8 @@ class BridgeSubscription:
         self._arrived = asyncio.Event()
         self._latest: Message | None = None
         self._on_message = on_message
+        self._failed: RosError | None = None
+        """Why the newest message cannot be read, until a reader was told."""
         self._closed = False
 
     @property
@@ -65,8 +67,16 @@ class BridgeSubscription:
             except Exception:
                 log.exception("a reader of %s failed", self.topic)
 
+    def fail(self, error: RosError) -> None:
+        """Let the next reader raise `error`, if no message is unread."""
+        self._failed = error
+        self._arrived.set()
+
     async def next(self, timeout_s: float) -> Message:
-        """Return the oldest unread message. Raises CallTimeoutError, BridgeUnavailableError."""
+        """Return the oldest unread message.
+
+        Raises CallTimeoutError, BridgeUnavailableError, and MessageTooLargeError for one that is not read.
+        """
         if self._unread:
             return self._unread.popleft()
         with tracing.step(f"rosbridge {self.topic}"):
@@ -75,6 +85,9 @@ class BridgeSubscription:
     async def _wait(self, timeout_s: float) -> Message:
         deadline = time.monotonic() + timeout_s
         while not self._unread:
+            if self._failed is not None:
+                error, self._failed = self._failed, None
+                raise error
             self._arrived.clear()
             try:
                 await asyncio.wait_for(self._arrived.wait(), deadline - time.monotonic())

@@ -4,25 +4,23 @@ import asyncio
 import bisect
 import math
 import time
-from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
 
 from quartet_process import tracing
 from quartet_robot_link._clock import RosClock, stamp_of
-from quartet_robot_link.errors import TransformUnavailableError
+from quartet_robot_link.errors import TransformStaleError, TransformUnavailableError
 from quartet_robot_link.geometry import Rigid, Transform, slerp, unit
 from quartet_robot_link.link import MERGED_SUFFIX, STATIC_TRANSFORMS, Message, QoS, RobotLink, Subscription
 
 HISTORY_S = 10.0
 """ROS time that is kept, tf2's default."""
-JUMP_BACK_S = 0.05
-"""Messages are late by less than this; a stamp further back means that time jumped, as in the reset of a simulation."""
 MAX_SAMPLES = 4000
 MAX_FRAMES = 2000
 """Frames kept, more than several robots have: a publisher that invents frames must not fill the memory."""
 MAX_AGE_S = 5.0
-"""A moving frame that was not received for this long (wall time) is stale: its publisher or the bridge is silent."""
+"""A moving frame is stale if it was not received for this long (wall time), or if its newest stamp is this far before
+the robot's clock."""
 EXTRAPOLATE_S = 0.1
 """A stamp may lie this far beyond what was received [s of ROS time]."""
 UNHEARD_WAIT_S = 0.3
@@ -36,30 +34,34 @@ class _Sample:
     rigid: Rigid
 
 
+def _stamp(sample: _Sample) -> float:
+    return sample.stamp
+
+
 @dataclass
 class _Edge:
     """One frame in its parent, over time."""
 
     parent: str
     static: bool
-    samples: deque[_Sample] = field(default_factory=lambda: deque[_Sample](maxlen=MAX_SAMPLES))
+    samples: list[_Sample] = field(default_factory=list[_Sample])
+    """By stamp."""
     received_at: float = 0.0
 
     def add(self, sample: _Sample) -> None:
+        """Put a sample where its stamp belongs: two publishers of one edge may be behind each other."""
         self.received_at = time.monotonic()
-        if self.static:
+        if self.static or (self.samples and sample.stamp < self.samples[-1].stamp - HISTORY_S):
+            # A stamp before all history means that time jumped back.
             self.samples.clear()
-        elif self.samples:
-            newest = self.samples[-1].stamp
-            if sample.stamp < newest - JUMP_BACK_S:
-                self.samples.clear()
-            elif sample.stamp <= newest:
-                if sample.stamp == newest:
-                    self.samples[-1] = sample
-                return
-            while self.samples and self.samples[0].stamp < sample.stamp - HISTORY_S:
-                self.samples.popleft()
-        self.samples.append(sample)
+        index = bisect.bisect_left(self.samples, sample.stamp, key=_stamp)
+        same = index < len(self.samples) and self.samples[index].stamp == sample.stamp
+        self.samples[index : index + same] = [sample]
+        oldest = bisect.bisect_left(self.samples, self.samples[-1].stamp - HISTORY_S, key=_stamp)
+        del self.samples[: max(oldest, len(self.samples) - MAX_SAMPLES)]
+
+    def forget_after(self, stamp: float) -> None:
+        del self.samples[bisect.bisect_right(self.samples, stamp, key=_stamp) :]
 
     def covers(self, stamp: float) -> bool:
         return self.static or stamp <= self.samples[-1].stamp + EXTRAPOLATE_S
@@ -69,7 +71,7 @@ class _Edge:
         newest = self.samples[-1]
         if self.static or stamp is None or stamp >= newest.stamp:
             return newest.rigid, newest.stamp
-        index = bisect.bisect_left(self.samples, stamp, key=lambda sample: sample.stamp)
+        index = bisect.bisect_left(self.samples, stamp, key=_stamp)
         after = self.samples[index]
         if index == 0 or after.stamp == stamp:
             return after.rigid, after.stamp
@@ -92,6 +94,7 @@ class TransformBuffer:
         self._edges: dict[str, _Edge] = {}
         self._changed = asyncio.Event()
         self._subscriptions: list[Subscription] = []
+        self._jumps = clock.jumps
         self._heard_at: float | None = None
         """When the first transform came [monotonic s]."""
 
@@ -126,7 +129,19 @@ class TransformBuffer:
         if problem is not None:
             raise problem
 
+    def _forget_the_future(self) -> None:
+        """After the robot's clock jumped back, drop what is stamped later than it is now."""
+        if self._jumps == self._clock.jumps:
+            return
+        self._jumps = self._clock.jumps
+        for child, edge in list(self._edges.items()):
+            if not edge.static:
+                edge.forget_after(self._clock.now() + EXTRAPOLATE_S)
+                if not edge.samples:
+                    del self._edges[child]
+
     def _take(self, item: Message, static: bool) -> None:
+        self._forget_the_future()
         child, parent = _bare(item["child_frame_id"]), _bare(item["header"]["frame_id"])
         t, r = item["transform"]["translation"], item["transform"]["rotation"]
         # First all that may be wrong with it: an edge without a sample could not be looked up.
@@ -155,6 +170,7 @@ class TransformBuffer:
         transforms have arrived for that long. Raises TransformUnavailableError, which names the missing link.
         """
         self.start()
+        await self._clock.measure()
         with tracing.step("rosbridge transforms"):
             return await self._wait(target, source, stamp, timeout_s, max_age_s)
 
@@ -195,6 +211,7 @@ class TransformBuffer:
             return None
 
     def _lookup(self, target: str, source: str, stamp: float | None, max_age_s: float) -> Transform:
+        self._forget_the_future()
         up, down = self._chain(source), self._chain(target)
         common = next((frame for frame in up if frame in down), None)
         if common is None:
@@ -220,13 +237,20 @@ class TransformBuffer:
         """Return the product of the edges from the first frame to the last one's parent, and their oldest stamp."""
         result = Rigid()
         oldest: float | None = None
+        now = self._clock.robot_time()
         for frame in frames:
             edge = self._edges[frame]
             age = time.monotonic() - edge.received_at
             if not edge.static and age > max_age_s:
-                raise TransformUnavailableError(
+                raise TransformStaleError(
                     f"'{edge.parent}' -> '{frame}' was last received {age:.1f} s ago (limit {max_age_s:g} s); "
                     "check that its publisher and the bridge run"
+                )
+            behind = 0.0 if now is None or edge.static else now - edge.samples[-1].stamp
+            if stamp is None and behind > max_age_s:
+                raise TransformStaleError(
+                    f"the newest stamp of '{edge.parent}' -> '{frame}' is {behind:.1f} s before the robot's clock "
+                    f"(limit {max_age_s:g} s); check that its publisher runs, and the clock of its computer (chrony)"
                 )
             if stamp is not None and not edge.covers(stamp):
                 raise TransformUnavailableError(

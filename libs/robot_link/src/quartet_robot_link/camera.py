@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from quartet_process import tracing
 from quartet_robot_link._clock import stamp_of
 from quartet_robot_link._decode import binary
+from quartet_robot_link._lens import read_lens, without_distortion
+from quartet_robot_link._rvl import decode_rvl
 from quartet_robot_link.errors import BadFrameError, BridgeUnavailableError, CameraUnavailableError
-from quartet_robot_link.link import SENSOR, Message, RobotLink, number
+from quartet_robot_link.link import SENSOR, Message, RobotLink
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PillowImage
@@ -68,7 +70,7 @@ class CameraSnapshot:
     base_from_camera: Matrix
     map_from_base: Matrix | None
     jpeg: bytes | None
-    """The colour image as the robot sent it, when that was a JPEG."""
+    """The colour image as the robot sent it, if that was a JPEG without distortion."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ class Frames:
     depth: NDArray[np.float32]
     intrinsics: Intrinsics
     jpeg: bytes | None
+    straightened: bool = False
+    """Whether the distortion of the lens was removed here, since the robot sends raw images."""
 
 
 async def capture(
@@ -92,6 +96,7 @@ async def capture(
 ) -> Frames:
     """Return the first colour, depth and calibration that match; subscribes only for this.
 
+    The distortion of raw images is removed by the calibration's coefficients; those of a topic `image_rect` have none.
     `since` returns the earliest stamp that counts [s, ROS time], None for any. Raises CameraUnavailableError,
     BridgeUnavailableError.
     """
@@ -133,17 +138,23 @@ async def capture(
                     raise BridgeUnavailableError("the connection to the robot's rosbridge is down") from None
                 raise CameraUnavailableError(_missing(wanted, seen, timeout_s, since())) from None
     colour, depth, info = match
+    lens = _read(read_lens, info, camera.info_topic)
+    topics = camera.colour_topic, camera.depth_topic
+    target = lens.rectified if any(map(_is_rectified, topics)) else lens.raw
+    bent = [not _is_rectified(topic) and (bool(lens.coefficients) or target != lens.raw) for topic in topics]
     pixels = _read(decode_colour, colour, camera.colour_topic)
+    metres = _read(decode_depth, depth, camera.depth_topic)
     picture = binary(colour["data"])
     is_jpeg = picture[:2] == b"\xff\xd8"
     return Frames(
         stamp=stamp_of(depth),
         frame=camera.frame,
         colour_frame=str(colour["header"].get("frame_id", "")).lstrip("/"),
-        colour=pixels,
-        depth=_read(decode_depth, depth, camera.depth_topic),
-        intrinsics=_read(_intrinsics, info, camera.info_topic),
-        jpeg=picture if is_jpeg else None,
+        colour=without_distortion(pixels, lens, target) if bent[0] else pixels,
+        depth=without_distortion(metres, lens, target) if bent[1] else metres,
+        intrinsics=Intrinsics(lens.width, lens.height, target.fx, target.fy, target.cx, target.cy),
+        jpeg=picture if is_jpeg and not bent[0] else None,
+        straightened=any(bent),
     )
 
 
@@ -157,7 +168,7 @@ def _read(decode: Callable[[Message], T], message: Message, topic: str) -> T:
         what = f"{message.get('encoding') or message.get('format') or 'no format'}, {type(error).__name__}: {error}"
         raise BadFrameError(
             f"a message on {topic} cannot be read ({what[:300]}); let the camera publish JPEG or PNG as colour, and "
-            "16UC1, 32FC1 or compressedDepth as depth, of the size that the message says"
+            "16UC1, 32FC1 or compressedDepth (png or rvl) as depth, of the size that the message says"
         ) from error
 
 
@@ -205,13 +216,16 @@ def decode_depth(message: Message) -> NDArray[np.float32]:
 
 
 def _compressed_depth(text: str, data: bytes) -> NDArray[np.float32]:
-    """Decode a header of 12 bytes (format, quantisation a, b) and the 16-bit PNG after it.
+    """Decode a header of 12 bytes (format, quantisation a, b) and the 16-bit PNG or RVL data after it.
 
     Source: ros-perception/image_transport_plugins, compressed_depth_image_transport/codec.cpp.
     """
     _, a, b = struct.unpack("<iff", data[:12])
-    with _opened(data[12:]) as image:
-        raw = np.asarray(image).astype(np.float32)
+    if text.rstrip().endswith(" rvl"):
+        raw = decode_rvl(data[12:], MAX_PIXELS).astype(np.float32)
+    else:
+        with _opened(data[12:]) as image:
+            raw = np.asarray(image).astype(np.float32)
     if text.startswith("32FC1"):
         with np.errstate(divide="ignore"):
             metres = np.where(raw > 0, np.float32(a) / (raw - np.float32(b)), np.float32(0))
@@ -229,6 +243,11 @@ def _opened(data: bytes) -> "Generator[PillowImage]":
         if image.width * image.height > MAX_PIXELS:
             raise ValueError(f"{image.width} x {image.height} pixels are too many, at most {MAX_PIXELS}")
         yield image
+
+
+def _is_rectified(topic: str) -> bool:
+    """Return whether images of a topic are rectified, as image_proc calls those: image_rect, image_rect_color ..."""
+    return "image_rect" in topic
 
 
 def _image_type(topic: str) -> str:
@@ -271,13 +290,3 @@ def _missing(
         f"no colour and depth frame within {MATCH_S * 1000:g} ms of each other in {timeout_s:g} s on "
         f"{wanted['colour'][0]} and {wanted['depth'][0]}; check that depth is aligned to colour"
     )
-
-
-def _intrinsics(info: dict[str, Any]) -> Intrinsics:
-    # A numpy array in CBOR, which has no truth value.
-    given = info.get("k", info.get("K"))
-    matrix = [] if given is None else list(given)
-    k = [value for value in map(number, matrix) if value is not None]
-    if len(matrix) != 9 or len(k) != 9 or k[0] <= 0 or k[4] <= 0:
-        raise BadFrameError(f"CameraInfo has no usable matrix k: {matrix[:9]}; check the camera's calibration")
-    return Intrinsics(int(info["width"]), int(info["height"]), k[0], k[4], k[2], k[5])

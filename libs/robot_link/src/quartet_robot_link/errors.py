@@ -9,8 +9,10 @@ RobotLinkError
 │   ├── ActionUnavailableError         no such action server
 │   ├── GoalRejectedError              the action server rejected the goal
 │   ├── CancelRejectedError            the action server refused to cancel its goals
+│   ├── MessageTooLargeError           a message is larger than what is decoded; the connection is kept
 │   └── UndecodableFrameError          a websocket frame is not a rosbridge operation; logged, never raised to a caller
-├── TransformUnavailableError      a frame is not connected to another one, or its data is too old
+├── TransformUnavailableError      a frame is not connected to another one, or lacks data of that time
+│   └── TransformStaleError            its data is too old
 └── CameraUnavailableError         no fresh, matching frames from a camera
     └── BadFrameError                  a camera message is not an image, or not a calibration
 """
@@ -56,12 +58,24 @@ class TransformUnavailableError(RobotLinkError):
     """Two frames are not connected, or the connecting data is too old; the text names the missing transform."""
 
 
+class TransformStaleError(TransformUnavailableError):
+    """The newest data of a frame is too old, by its arrival or by its stamp."""
+
+
 class CameraUnavailableError(RobotLinkError):
     """The camera sent no fresh frames with matching stamps."""
 
 
 class BadFrameError(CameraUnavailableError):
     """The camera sent a message that is not an image or not a calibration; the text names the topic."""
+
+
+class MessageTooLargeError(RosError):
+    """A message is larger than what is decoded. `topic` is its topic, '' where that cannot be read."""
+
+    def __init__(self, text: str, topic: str) -> None:
+        super().__init__(text)
+        self.topic = topic
 
 
 class UndecodableFrameError(RosError):

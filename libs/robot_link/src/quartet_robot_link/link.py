@@ -105,7 +105,7 @@ class Subscription(Protocol):
     async def next(self, timeout_s: float) -> Message:
         """Return the oldest unread message of those kept, or wait for one.
 
-        Raises CallTimeoutError, BridgeUnavailableError.
+        Raises CallTimeoutError, BridgeUnavailableError, MessageTooLargeError.
         """
         ...
 

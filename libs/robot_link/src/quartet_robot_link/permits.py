@@ -88,7 +88,7 @@ class BridgePermits:
         services = {*robot.services.model_dump().values(), *(service.name for service in writes.services)}
         self._services = {name for name in services if absolute(name) not in guarded} | ROSAPI
         self._actions = {action.name: action.type for action in writes.actions if action.name not in guarded}
-        self._actions |= {name: robot.actions.TYPES[key] for key, name in robot.actions.model_dump().items()}
+        self._actions |= {name: robot.action_types[key] for key, name in robot.actions.model_dump().items()}
         self._parameters = frozenset(writes.parameters)
 
     def refusal(self, operation: Message) -> str | None:

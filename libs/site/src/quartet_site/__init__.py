@@ -4,7 +4,7 @@ from quartet_site._abilities import Abilities
 from quartet_site._body import BodyFile, Mobility
 from quartet_site._corrected import write_correction
 from quartet_site._load import Fault, load_file, load_policy, load_robot, load_site
-from quartet_site._outline import distance_to_edge, inside
+from quartet_site._outline import Outline, distance_to_edge, inside
 from quartet_site._robot import PASS_M, Base, CalibrationError, Camera, Correction, Gripper, RobotFile
 from quartet_site._robots import RobotFiles, RobotSetup, load_resume, load_robots
 from quartet_site._ros_writes import RosWrites, WritableAction, WritableService, WritableTopic
@@ -41,6 +41,7 @@ __all__ = [
     "Geofence",
     "Gripper",
     "Mobility",
+    "Outline",
     "PolicyFile",
     "Pose2D",
     "ProgramRule",

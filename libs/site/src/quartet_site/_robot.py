@@ -1,8 +1,8 @@
 """The robot file: frames, topics, actions, arm, gripper, cameras and standoffs of one robot."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from quartet_site._section import Finite, Positive, Section
 from quartet_site._simulated import Simulated
@@ -13,10 +13,17 @@ MOST_SHIFT_M, MOST_TURN_RAD = 0.1, 0.35
 RosName = Annotated[str, Field(pattern=r"^/?[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*$")]
 
 
+def _websocket(url: str) -> str:
+    """Return an address of a websocket. The error does not repeat it, since it may contain a password."""
+    if not url.startswith(("ws://", "wss://")):
+        raise field_error("it does not begin with ws:// or wss://; valid: ws://HOST:PORT or wss://HOST:PORT")
+    return url
+
+
 class Bridge(Section):
     """Where the robot's rosbridge listens."""
 
-    url: Annotated[str, Field(pattern=r"^wss?://")] = "ws://127.0.0.1:9090"
+    url: Annotated[str, AfterValidator(_websocket)] = "ws://127.0.0.1:9090"
     call_timeout_s: Positive = 5.0
     """Wall time after which a service call without an answer has failed."""
 
@@ -149,6 +156,8 @@ class Heartbeat(Section):
 class Base(Section):
     """The mobile base and how it is driven."""
 
+    holonomic: bool = False
+    """Whether it drives sideways, as on mecanum or omni wheels: the motion model of AMCL in deploy/ros2."""
     footprint_radius_m: Positive = 0.48
     linear_speed_m_s: Positive = 0.5
     angular_speed_rad_s: Positive = 0.8
@@ -214,6 +223,13 @@ class Arm(Section):
 
     @model_validator(mode="after")
     def _states_fit_the_joints(self) -> "Arm":
+        for index, name in enumerate(self.joints):
+            if name in self.joints[:index]:
+                raise field_error(
+                    f"'{name}' is there twice; valid: each joint of the arm, from the foot to the flange",
+                    "joints",
+                    index,
+                )
         for name, values in self.named_states.items():
             if len(values) != len(self.joints):
                 raise field_error(
@@ -227,6 +243,10 @@ class Arm(Section):
         return self
 
 
+LEAST_RANGE = 1e-3
+"""Least difference of a gripper joint's two positions [rad or m]; the widths are computed with it."""
+
+
 class Gripper(Section):
     """The parallel gripper: its links and joint, sizes [m] and what tells a held object."""
 
@@ -235,6 +255,9 @@ class Gripper(Section):
     cameras see. Without them a straight path down to a thing leads into an obstacle where MoveIt has an octomap."""
     joint: str = "robotiq_140_finger_joint"
     """Its joint in /joint_states; the position runs from open_position to closed_position."""
+    command: Literal["GripperCommand", "ParallelGripperCommand"] = "GripperCommand"
+    """Type of actions.gripper (control_msgs/action): that of ros2_controllers' gripper_controllers, or of its successor
+    parallel_gripper_controller, which also takes the effort where its `max_effort` interface is configured."""
     open_position: Finite = 0.0
     closed_position: Finite = 0.7
     """Positions of the joint and of a GripperCommand, fully open and fully closed."""
@@ -274,11 +297,23 @@ class Gripper(Section):
 
     @model_validator(mode="after")
     def _values_fit(self) -> "Gripper":
-        if self.open_position == self.closed_position:
+        if abs(self.open_position - self.closed_position) < LEAST_RANGE:
             raise field_error(
-                f"open_position and closed_position are both {self.open_position:g}; valid: the joint's two "
-                "positions that /joint_states shows with open and with closed fingers",
+                f"open_position is {self.open_position:g} and closed_position {self.closed_position:g}; valid: the "
+                f"joint's two positions that /joint_states shows with open and with closed fingers, at least "
+                f"{LEAST_RANGE} apart",
                 "closed_position",
+            )
+        if self.holding_min_width_m >= self.stroke_m:
+            raise field_error(
+                f"holding_min_width_m is {self.holding_min_width_m:g}; valid: less than stroke_m ({self.stroke_m:g})",
+                "holding_min_width_m",
+            )
+        if self.touching_effort_n > self.holding_min_effort_n:
+            raise field_error(
+                f"touching_min_effort_n is {self.touching_effort_n:g}; valid: at most holding_min_effort_n "
+                f"({self.holding_min_effort_n:g})",
+                "touching_min_effort_n",
             )
         for name in ("effort", "holding_min_effort_n"):
             if getattr(self, name) > self.max_effort_n:
@@ -358,7 +393,7 @@ class Camera(Section):
     colour_topic: RosName
     """sensor_msgs/msg/CompressedImage, JPEG or PNG."""
     depth_topic: RosName
-    """sensor_msgs/msg/Image 16UC1 [mm] or 32FC1 [m], or compressedDepth."""
+    """sensor_msgs/msg/Image 16UC1 [mm] or 32FC1 [m], or compressedDepth, png or rvl."""
     info_topic: RosName
     """sensor_msgs/msg/CameraInfo."""
     frame: str
@@ -393,6 +428,23 @@ class RobotFile(Section):
     cameras: Cameras
     simulation: Simulated | None = None
     """How the simulation builds this robot; None: as the one of the home, or it is a real one."""
+
+    @model_validator(mode="after")
+    def _images_differ(self) -> "RobotFile":
+        for name, camera in (("front", self.cameras.front), ("arm", self.cameras.arm)):
+            if camera.colour_topic == camera.depth_topic:
+                raise field_error(
+                    f"'{camera.depth_topic}' is colour_topic as well; valid: the topic of the aligned depth image",
+                    "cameras",
+                    name,
+                    "depth_topic",
+                )
+        return self
+
+    @property
+    def action_types(self) -> dict[str, str]:
+        """Type of each action of `actions`, by field."""
+        return {**self.actions.TYPES, "gripper": f"control_msgs/action/{self.gripper.command}"}
 
     def hanging_m(self, height_m: float) -> float:
         """Return the distance from the flange to the underside of an object of a height that it holds [m]."""

@@ -5,9 +5,9 @@ Every section may be left out; docs/policy.md says what holds then.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
-from quartet_site._outline import area_of
+from quartet_site._outline import Outline
 from quartet_site._robot import RobotFile
 from quartet_site._ros_writes import AbsoluteName
 from quartet_site._section import Finite, Positive, Section
@@ -21,9 +21,6 @@ ToolPattern = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*__([a-z][a-z0-9_]*\
 ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*__[a-z][a-z0-9_]*$", max_length=128)]
 Point = tuple[Finite, Finite, Finite]
 
-SMALLEST_M2 = 0.01
-"""Smallest area of a polygon; less is a typing mistake."""
-
 
 def _of(info: ValidationInfo, key: str, kind: type[Any]) -> Any:
     """Return the robot or site file that the policy belongs to, None when the loader was given none."""
@@ -36,15 +33,8 @@ class Zone(Section):
     """A polygon on the floor of the map."""
 
     name: Name
-    outline: Annotated[list[tuple[Finite, Finite]], Field(min_length=3)]
+    outline: Outline
     """Corners in order [m]."""
-
-    @field_validator("outline")
-    @classmethod
-    def _has_an_area(cls, outline: list[tuple[float, float]]) -> list[tuple[float, float]]:
-        if area_of(outline) < SMALLEST_M2:
-            raise ValueError(f"the polygon has an area of {area_of(outline):.3f} m2, at least {SMALLEST_M2} is valid")
-        return outline
 
 
 class Geofence(Section):

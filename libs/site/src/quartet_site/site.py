@@ -6,14 +6,32 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from quartet_site._outline import Outline
 from quartet_site._ros_writes import RosWrites
 from quartet_site._section import Finite, Positive, Section
 from quartet_site.errors import field_error
 
 Size = tuple[Positive, Positive, Positive]
 """Extent along x, along y, height [m]."""
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9' _-]{0,63}$")]
-"""Lower-case words as a person says them, such as "parents' bedroom"."""
+LONGEST_NAME = 64
+_MARKS = r"\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u109f\u1780-\u17ff"
+"""Signs that belong to letters, of the scripts that need them: Hebrew, Arabic, those of India, Thai, Khmer."""
+_VALID = re.compile(rf"(?:\d\.\d|[^\W_])(?:\d\.\d|[\w{_MARKS} '&+%-])*")
+"""What the names of tasks and plans may be, too (`Term` of quartet_contracts), but without commas."""
+
+
+def _name(text: str) -> str:
+    name = normalise(text)
+    if len(name) > LONGEST_NAME or _VALID.fullmatch(name) is None:
+        raise field_error(
+            f"{text[:LONGEST_NAME]!r} is not a name; valid: letters of any script, digits, spaces and ' & + % -, at "
+            f"most {LONGEST_NAME} characters, the first a letter or a digit, and a dot only between digits"
+        )
+    return name
+
+
+Name = Annotated[str, AfterValidator(_name)]
+"""Words as a person says them, such as "Parents' bedroom" or "厨房"; kept as `normalise` returns them."""
 
 FLOOR_WORDS = ("floor", "ground", "carpet", "rug")
 _PREPOSITIONS = "on|in|at|of|by|near|from|under|beside|behind|before"
@@ -39,7 +57,7 @@ class Area(Section):
     """Where the robot stands after driving to the area, looking into it."""
     other_entries: list[Pose2D] = []
     """Further poses for when the entry pose is not free; poses around it are tried as well."""
-    outline: Annotated[list[tuple[Finite, Finite]], Field(min_length=3)]
+    outline: Outline
     """Corners of the area on the floor, in order, map frame [m]."""
     step_m: Annotated[Finite, Field(ge=0, le=2)] = 0.0
     """Height of the highest step on the way into it."""
@@ -197,13 +215,13 @@ class SiteFile(Section):
 
 
 def normalise(name: str) -> str:
-    """Return `name` as a site file writes it: lower case, single spaces, no leading article.
+    """Return `name` as names are compared: lower case, single spaces, no leading article before another word.
 
     Letters that only look different (full width, ligatures) are the plain ones, characters that nobody sees are gone.
     """
     name = "".join(one for one in unicodedata.normalize("NFKC", name) if unicodedata.category(one) != "Cf")
-    words = name.replace("_", " ").replace("’", "'").lower().split()
-    if words and words[0] in {"the", "a", "an"}:
+    words = unicodedata.normalize("NFKC", name.replace("_", " ").replace("’", "'").lower()).split()
+    if len(words) > 1 and words[0] in {"the", "a", "an"}:
         words = words[1:]
     return " ".join(words)
 

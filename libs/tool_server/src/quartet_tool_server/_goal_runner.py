@@ -67,6 +67,7 @@ async def run_goal(
             span.set_attribute(tracing.STATUS, outcome.status.name)
     except asyncio.CancelledError:
         lease.cancel("the caller gave the call up")
+        lease.cut_short = True
         with anyio.CancelScope(shield=True):
             await motion.ended()
         raise
@@ -87,6 +88,7 @@ async def run_goal(
     finally:
         lease.goal = None
     if outcome.status is GoalStatus.CANCELED:
+        lease.cut_short = True
         await lease.explain_canceled_goal(by_us=outcome.canceled_because is not None)
     return outcome
 

@@ -158,10 +158,12 @@ class SafetyController:
         `at_rest` waits for standstill; it raises CallTimeoutError where the robot does not tell its speed. Raises
         ToolError TIMEOUT when the channel still moves, ROS_ERROR when something was not canceled.
         """
-        running = {lease.tool for lease in self.leases.running if lease.channel == channel}
+        leases = [lease for lease in self.leases.running if lease.channel == channel]
         ended = await self.leases.cancel(f"{tool} was called", channels=(channel,))
         canceled, refused = await self._cancel_goals(actions)
-        canceled, going_on = sorted({*ended, *canceled}), sorted({*refused, *(running - set(ended))})
+        moving = {lease.tool for lease in leases if lease.goal_goes_on or not lease.released.is_set()}
+        finished = sorted({lease.tool for lease in leases} - {*ended, *moving})
+        canceled, going_on = sorted({*ended, *canceled}), sorted({*refused, *moving})
         try:
             standstill = await at_rest()
         except CallTimeoutError:
@@ -172,7 +174,8 @@ class SafetyController:
         elif going_on:
             text = f"{', '.join(going_on)} was not canceled: the robot refused or goes on"
         else:
-            return CancelResult(canceled=canceled, standstill=standstill)
+            text = f"{', '.join(finished)} had ended by itself" if finished else ""
+            return CancelResult(canceled=canceled, standstill=standstill, message=text)
         code = CommonCode.TIMEOUT if standstill is False else CommonCode.ROS_ERROR
         raise ToolError(
             f"{text}; use the stop button", code=code, canceled=canceled, running=going_on, standstill=standstill

@@ -16,8 +16,9 @@ from quartet_contracts.tools.moveit import Grasp, GraspState, GripperResult, Mov
 from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.arm import pose_in, tool_pose_or_none
 from quartet_moveit.fingers import OPEN_SHARE, Fingers
+from quartet_moveit.gripper_goal import gripper_goal, position_in
 from quartet_moveit.planner import Planner
-from quartet_robot_link import GoalStatus, Message, RobotLinkError, TransformUnavailableError, number
+from quartet_robot_link import GoalStatus, Message, RobotLinkError, TransformUnavailableError
 from quartet_robot_link.geometry import angle_between
 from quartet_tool_server import Finite, InvalidArgumentsError, ToolError, ToolServer, current_grant, numbers
 
@@ -243,7 +244,7 @@ def register(server: ToolServer, planner: Planner, fingers: Fingers) -> None:  #
         return base.x + c * x - s * y, base.y + s * x + c * y, z
 
     def report(feedback: Message) -> tuple[float, float | None, str]:
-        position = number(feedback.get("position"))
+        position = position_in(feedback, file)
         if position is None:
             return 0.0, None, "the fingers move"
         return 0.0, None, f"the fingers are {max(0.0, file.width_at(position)) * 1000:.0f} mm apart"
@@ -254,8 +255,8 @@ def register(server: ToolServer, planner: Planner, fingers: Fingers) -> None:  #
             outcome = await server.run_goal(
                 lease,
                 robot.file.actions.gripper,
-                "control_msgs/action/GripperCommand",
-                {"command": {"position": position, "max_effort": effort}},
+                robot.file.action_types["gripper"],
+                gripper_goal(file, position, effort),
                 limit_s=file.settle_timeout_s,
                 progress=report,
             )

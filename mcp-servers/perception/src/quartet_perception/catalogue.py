@@ -171,7 +171,7 @@ def free_name(prompt: str) -> str:
 
 
 def _tokens(text: str) -> list[str]:
-    return [w for w in re.findall(r"[a-z0-9]+", text.lower().replace("'s", "").replace("s'", "s")) if w not in _STOP]
+    return [w for w in re.findall(r"[^\W_]+", text.lower().replace("'s", "").replace("s'", "s")) if w not in _STOP]
 
 
 def _with_synonyms(words: set[str]) -> set[str]:

@@ -6,7 +6,7 @@ import sys
 
 from quartet_bridge_proxy.proxy import BridgeProxy, Limits
 from quartet_bridge_proxy.settings import Settings, load_bridge_proxy_settings
-from quartet_process import MIN_TOKEN_LENGTH, run_process, write_ready_file
+from quartet_process import MIN_TOKEN_LENGTH, run_process, without_password, write_ready_file
 from quartet_process.serving import listen
 from quartet_robot_link.permits import BridgePermits
 from quartet_site import SiteFileError, load_robot, load_site
@@ -33,7 +33,7 @@ async def _serve(settings: Settings, stop: asyncio.Event) -> None:
         async with await proxy.serve(listener):
             host, port = listener.getsockname()[:2]
             url = f"ws://{f'[{host}]' if ':' in host else host}:{port}"
-            log.info("bridge proxy at %s, in front of %s", url, proxy.upstream_url)
+            log.info("bridge proxy at %s, in front of %s", url, without_password(proxy.upstream_url))
             write_ready_file(settings.ready_file, {"url": url})
             await stop.wait()
 

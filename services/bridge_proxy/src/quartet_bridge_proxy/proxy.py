@@ -14,13 +14,13 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.http11 import Request, Response
 
-from quartet_process import Secret, bearer_token
+from quartet_process import Secret, bearer_token, without_password
 from quartet_robot_link.permits import BridgePermits
 
 log = logging.getLogger(__name__)
 
-FROM_ROSBRIDGE_BYTES = 64 * 1024 * 1024
-"""Longest message of rosbridge, as the servers take it; pictures are large."""
+FROM_ROSBRIDGE_BYTES = 256 * 1024 * 1024
+"""Longest message of rosbridge, as the servers take it; a map as JSON is large, and they refuse it by its topic."""
 FAILED_GOAL = 6
 """action_msgs/msg/GoalStatus: ABORTED."""
 MAX_TOLD = 100
@@ -113,7 +113,8 @@ class BridgeProxy:
                 proxy=None,
             )
         except (OSError, TimeoutError, WebSocketException) as error:
-            text = f"no connection to rosbridge at {self.upstream_url}: {error or type(error).__name__}\n"
+            where = without_password(self.upstream_url)
+            text = f"no connection to rosbridge at {where}: {error or type(error).__name__}\n"
             log.warning("%s", text.strip())
             return client.respond(HTTPStatus.BAD_GATEWAY, text)
         if client.connection_lost_waiter.done():
@@ -150,7 +151,7 @@ class BridgeProxy:
             return f"slow: the client took no message for {self._limits.send_s:g} s"
         except ConnectionClosed as error:
             return f"the connection ended: {error}"
-        return f"rosbridge at {self.upstream_url} closed the connection"
+        return f"rosbridge at {without_password(self.upstream_url)} closed the connection"
 
     async def _to_rosbridge(self, client: "_Client", upstream: ClientConnection) -> str:
         """Relay what is permitted until one of them has gone; return what ended it."""

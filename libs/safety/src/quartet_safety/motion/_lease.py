@@ -136,6 +136,8 @@ class MotionLease:
         """The goal that runs now."""
         self.goal_goes_on = False
         """Whether the robot did not end a goal that was canceled."""
+        self.cut_short = False
+        """Whether the cancellation ended a goal or kept one from its start; a goal may also end by itself at once."""
         self.canceled, self.released = asyncio.Event(), asyncio.Event()
         self._terms, self._barrier = terms, barrier
         self._heartbeat: HeartbeatSender | None = None
@@ -176,6 +178,10 @@ class MotionLease:
 
     def check(self) -> None:
         """Raise if the call may not go on: StoppedError, FencedError, LapsedError, CanceledError."""
+        self.cut_short = self.cut_short or self.reason is not None
+        self._check()
+
+    def _check(self) -> None:
         self._barrier(self)
         if self._heartbeat is not None and self._heartbeat.age_s > self._terms.guard_timeout_s:
             # The process was frozen: the guard has ended the motion, and nothing of this call may begin it again.
@@ -257,7 +263,7 @@ class MotionLease:
                 if self.caller is not None and (silence := self.caller.silence(time.monotonic())):
                     self.lapse(f"no heartbeat of the caller for {silence:.2f} s")
                 with suppress(MotionRefusedError):
-                    self.check()
+                    self._check()
         except Exception as error:
             # Nobody watches the caller from now on, so the heartbeats to the guard must not go on either.
             log.exception("the watch of %s failed", self.tool)

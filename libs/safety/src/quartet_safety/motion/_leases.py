@@ -118,7 +118,9 @@ class MotionLeases:
         below_fence: int | None = None,
         request_id: str | None = None,
     ) -> list[str]:
-        """Cancel calls, wait until they have released their leases, and return the tools whose motion has ended.
+        """Cancel calls, wait until they have released their leases, and return the tools that were cut short.
+
+        A tool whose motion ended by itself in the meantime is not one of them.
 
         Only those of `channels`, of grants older than `below_fence`, and of `request_id`, where given.
         """
@@ -136,7 +138,9 @@ class MotionLeases:
             _, late = await asyncio.wait(waits, timeout=RELEASE_WAIT_S)
             for wait in late:
                 wait.cancel()
-        return [lease.tool for lease in chosen if lease.released.is_set() and not lease.goal_goes_on]
+        return [
+            lease.tool for lease in chosen if lease.released.is_set() and lease.cut_short and not lease.goal_goes_on
+        ]
 
     def _new(self, channel: str, tool: str) -> MotionLease:
         owner = self._owner()

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from quartet_scripted_model.language.lexicon import PHRASES
 
-_TOKEN = re.compile(r"\w(?:[\w'-]*\w)?'?|\.|,|:|\S")
+_TOKEN = re.compile(r"\w(?:(?:[\w'-]|(?<=\d)\.(?=\d))*\w)?'?|\.|,|:|\S")
 _SHORT = {r"\b(that|which|it|there|what)'s\b": r"\1 is", r"\b(you)'re\b": r"\1 are"}
 _SHORT |= {r"\b(i)'d\b": r"\1 would", r"\b(let)'s\b": r"\1 us"}
 _LONGEST = max(map(len, PHRASES))
@@ -41,7 +41,7 @@ def merge(words: list[str], names: Collection[tuple[str, ...]]) -> list[str]:
 def plain_words(name: str) -> tuple[str, ...]:
     """Return a name of the facts as the words that a sentence has for it."""
     text = unicodedata.normalize("NFKC", name).lower().replace("’", "'")
-    return tuple(word for token in re.findall(r"[\w'-]+", text) for word in _plain(token))
+    return tuple(word for token in _TOKEN.findall(text) for word in _plain(token))
 
 
 def _plain(token: str) -> list[str]:

@@ -313,16 +313,23 @@ class _Reader:
                     link.remove(visual)
 
     def _of_uri(self, named: str) -> Path:
-        """Return where a mesh is: package://NAME/PATH below the folder or one above it, or a path from the URDF."""
+        """Return where a mesh is: of package://NAME/x, NAME/x or x in a folder of the model; else a path from the URDF.
+
+        Raises ModelFileError for a path in a package that is in none of these folders.
+        """
         if not named.startswith("package://"):
             return self.found.path.parent / named.removeprefix("file://")
         rest = Path(named.removeprefix("package://"))
-        folders = [self._root, *self.found.path.parents]
-        for folder in (one for one in folders if one.resolve().is_relative_to(self._root)):
-            for path in (folder / rest, folder.joinpath(*rest.parts[1:])):
+        short = Path(*rest.parts[1:])
+        folders = [one for one in self.found.path.resolve().parents if one.is_relative_to(self._root)]
+        for folder in folders:
+            for path in (folder / rest, folder / short):
                 if path.is_file():
                     return path
-        return self._root.joinpath(*rest.parts[1:])
+        raise ModelFileError(
+            f"'{named}' of {self.found.path}:{self.found.line_of('mesh', named, 'filename')} cannot be read: there is "
+            f"no {rest} and no {short} in {' or '.join(map(str, folders))}; copy the meshes of the ROS package there"
+        )
 
     def _stand_on_a_root(self, tree: Element) -> None:
         carried = dict[str, str]()

@@ -26,6 +26,7 @@ from quartet_simulation.worlds.pieces import (
 )
 from quartet_simulation.worlds.prints import PATTERNS, PRINTABLE, Print, PrintPattern
 from quartet_simulation.worlds.world import Rect
+from quartet_site import Outline
 
 WALL_HEIGHT, WALL_THICKNESS = 1.65, 0.10
 DOOR_HEIGHT, LEAF_THICKNESS = 2.0, 0.04
@@ -50,7 +51,7 @@ class Room(Section):
 
     name: Name
     aliases: list[Name] = []
-    outline: Annotated[list[Point], Field(min_length=3)]
+    outline: Outline
     """Corners in order [m]."""
     floor: PaintName = "parquet"
     entry: Pose | None = None
