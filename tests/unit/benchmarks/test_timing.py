@@ -120,7 +120,8 @@ def test_options_of_other_suites_are_refused() -> None:
         bench("home", options={"trials": 3, "flame": "pick"})
     with pytest.raises(
         OptionError,
-        match=r"price: the suite 'tokens' has no such option; architectures, armtable, emos, malmm, planners, roco have$",
+        match=r"price: the suite 'tokens' has no such option; "
+        r"architectures, armtable, emos, malmm, planners, roco have$",
     ):
         bench("tokens", options={"model": ["openai/gpt-4o"], "price": "1,2"})
 

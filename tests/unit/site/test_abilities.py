@@ -15,8 +15,8 @@ from quartet_site import (
     RobotSetup,
     SiteFileError,
     Surface,
-    load_resume,
     capabilities,
+    load_resume,
     load_robots,
     summarised,
 )

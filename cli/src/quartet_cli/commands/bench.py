@@ -78,8 +78,8 @@ def bench(
         typer.Option(
             "--framework",
             help="cmas, dmas, hmas1 or hmas2 (default: all), for malmm sa, ma or malmm (all), for roco dialogue "
-            "(default), central or one_voice, for emos a method or baseline (docs/emos.md), for dispatch a team for pairs "
-            "of tasks, such as emos; may be repeated.",
+            "(default), central or one_voice, for emos a method or baseline (docs/emos.md), for dispatch a team for "
+            "pairs of tasks, such as emos; may be repeated.",
             rich_help_panel=PLANNERS,
         ),
     ] = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator
 from functools import cached_property, lru_cache
+from typing import cast
 
 import numpy as np
 from scipy import ndimage
@@ -37,7 +38,7 @@ class Floor:
         self.height = mobility.flying_height_m if mobility.kind == "rotors" else 0.0
         """Of the base frame above the floor [m]."""
         free = self.costmap.clearance() >= self.costmap.lethal
-        self._parts: np.ndarray = ndimage.label(free, structure=np.ones((3, 3)))[0]
+        self._parts = connected(free)
         rooms = {self.part_at(*area.entry[:2]) for area in storey.world.areas}
         # What lies between the outer walls of a world and its bounds is no floor.
         self._parts[~np.isin(self._parts, list(rooms))] = 0
@@ -122,6 +123,12 @@ class Floor:
         """Return whether the body can move from start to goal in a straight line."""
         count = 2 + math.ceil(math.dist(start, goal) / RESOLUTION)
         return bool((self.costmap.clearances_at(np.linspace(start, goal, count)) >= self.costmap.lethal).all())
+
+
+def connected(free: np.ndarray) -> np.ndarray:
+    """Return the number of the connected part of each free cell (H, W), from 1 on; 0 where a cell is not free."""
+    parts, _ = cast("tuple[np.ndarray, int]", ndimage.label(free, structure=np.ones((3, 3))))
+    return parts
 
 
 @lru_cache(maxsize=128)

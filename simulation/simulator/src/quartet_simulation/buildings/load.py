@@ -8,10 +8,10 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from scipy import ndimage
 
 from quartet_simulation.buildings.building import Building, Storey
 from quartet_simulation.buildings.file import BuildingFile, StoreyEntry, faults_of
+from quartet_simulation.buildings.floor import connected
 from quartet_simulation.errors import BuildingFileError, SimulationError, UnknownNameError
 from quartet_simulation.navigation.costmap import Costmap
 from quartet_simulation.world_tool import GENERATED
@@ -92,7 +92,7 @@ def _stairs_faults(building: Building) -> Iterator[Fault]:
                 text = f"{where}, {clearance:.2f} m from a wall or furniture; valid: at least {least:.2f} m"
                 yield place, text
                 continue
-            parts = ndimage.label(costmap.clearance() >= least, structure=np.ones((3, 3)))[0]
+            parts = connected(costmap.clearance() >= least)
             most = np.bincount(parts[parts > 0]).argmax()
             if parts[costmap.cell(end.x, end.y)] != most:
                 text = f"{where}, cut off from most of the storey; valid: a point that robots get to"
