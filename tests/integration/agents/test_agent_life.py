@@ -338,7 +338,7 @@ async def test_the_process_starts_serves_and_ends(desk, studio, redis_url, tmp_p
     await until(lambda: ready.exists() or process.returncode is not None, 120)
     request = desk.request(Skill.PICK, object_name="red coke can")
     result = await desk.ask(request)
-    assert result.error_code == "PICK_REACH_EXCEEDED"
+    assert result.error_code == "PICK_REACH_EXCEEDED", result.reason
     url = json.loads(ready.read_text())["url"]
     assert (await fetch(f"{url}/health"))[0] == 200
     status, metrics = await fetch(f"{url}/metrics")

@@ -17,8 +17,8 @@ import pytest
 from PIL import Image
 
 from quartet_cli.main import main
-from quartet_contracts import JournalEvent, State, Task, TaskReport, TaskStatus
-from quartet_contracts.journal import Happening, StateChanged
+from quartet_contracts import JournalEvent, State, Task, TaskReport, TaskStatus, Usage
+from quartet_contracts.journal import Happening, ModelTurn, StateChanged, ToolReturned
 
 TASK_ID = "task-1"
 SHOWS_THE_TASK = {"/tasks", *(f"/tasks/{TASK_ID}{end}" for end in ("", "/answer", "/pause", "/resume"))}
@@ -57,6 +57,20 @@ class Orchestrator:
             self.state = state
             self.changed.notify_all()
 
+    @property
+    def usage(self) -> Usage:
+        """What the events used."""
+        used = Usage()
+        for event in self.events:
+            match event.event:
+                case ModelTurn() as turn:
+                    used = used.plus(turn.usage.model_copy(update={"turns": 1}))
+                case ToolReturned():
+                    used = used.plus(Usage(tool_calls=1))
+                case _:
+                    pass
+        return used
+
     def status(self) -> TaskStatus:
         task = Task(
             task_id=TASK_ID,
@@ -71,6 +85,7 @@ class Orchestrator:
             state=self.state,
             report=self.report,
             question=self.question,
+            usage=self.usage,
             updated_at=1000.0 + len(self.events),
         )
 

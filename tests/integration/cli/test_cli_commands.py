@@ -213,7 +213,7 @@ def test_list_answer_and_cancel(orchestrator: Any, call: Call) -> None:
     assert (status, "the answer is taken" in out) == (0, True)
     assert orchestrator.wait_for_request("POST", "/tasks/task-1/answer") == {"text": "the red one"}
     status, out, _ = call("cancel", "task-1")
-    assert (status, out) == (0, "task task-1: CANCELED\n")
+    assert (status, out) == (0, "task task-1: Canceled\n")
 
 
 def test_an_open_question_is_listed_with_how_to_answer_it(orchestrator: Any, call: Call) -> None:
@@ -227,7 +227,7 @@ def test_cancel_tells_what_the_robot_keeps_holding(orchestrator: Any, call: Call
     kept = TaskReport(success=False, summary="canceled by a person. The robot keeps holding the can.")
     orchestrator.on_cancel = lambda: orchestrator.end(State.CANCELED, kept)
     _, out, _ = call("cancel", "task-1")
-    assert out == "task task-1: CANCELED\ncanceled by a person. The robot keeps holding the can.\n"
+    assert out == "task task-1: Canceled\ncanceled by a person. The robot keeps holding the can.\n"
 
 
 def test_pause_resume_and_a_key_of_ones_own(orchestrator: Any, call: Call) -> None:

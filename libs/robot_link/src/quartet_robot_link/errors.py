@@ -73,7 +73,7 @@ class BadFrameError(CameraUnavailableError):
 class MessageTooLargeError(RosError):
     """A message is larger than what is decoded. `topic` is its topic, '' where that cannot be read."""
 
-    def __init__(self, text: str, topic: str) -> None:
+    def __init__(self, text: str, topic: str = "") -> None:
         super().__init__(text)
         self.topic = topic
 

@@ -39,8 +39,8 @@ def merge(words: list[str], names: Collection[tuple[str, ...]]) -> list[str]:
 
 
 def plain_words(name: str) -> tuple[str, ...]:
-    """Return a name of the facts as the words that a sentence has for it."""
-    text = unicodedata.normalize("NFKC", name).lower().replace("’", "'")
+    """Return a name of the facts, or an answer that is one, as the words that a sentence has for it."""
+    text = unicodedata.normalize("NFKC", name).lower().replace("’", "'").strip(" .!?")
     return tuple(word for token in _TOKEN.findall(text) for word in _plain(token))
 
 
