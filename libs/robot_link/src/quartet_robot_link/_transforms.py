@@ -136,7 +136,7 @@ class TransformBuffer:
         self._jumps = self._clock.jumps
         for child, edge in list(self._edges.items()):
             if not edge.static:
-                edge.forget_after(self._clock.now() + EXTRAPOLATE_S)
+                edge.forget_after(self._clock.now())
                 if not edge.samples:
                     del self._edges[child]
 
