@@ -195,7 +195,7 @@ async def test_two_publishers_of_one_edge_leave_the_history_of_both(buffer):
 async def test_a_reset_of_the_clock_forgets_the_future(buffer):
     clock = buffer._clock._on_clock
     clock({"clock": duration(7.0)})
-    for stamp in (5.0, 7.0):
+    for stamp in (0.55, 5.0, 7.0):
         buffer.add(tf("odom", "base", x=stamp, stamp=stamp), static=False)
         buffer.add(tf("base", "tool", x=stamp, stamp=stamp), static=False)
     buffer.add(tf("map", "odom", stamp=7.0), static=True)
