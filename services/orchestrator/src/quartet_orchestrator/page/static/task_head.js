@@ -110,9 +110,10 @@ export class TaskHead {
     const { report, state } = this.status;
     this.report.hidden = !isOver(state);
     if (this.report.hidden || this.report.firstChild) return;
+    const code = report?.error_code ?? "";
     replace(
       this.report,
-      h("h3", {}, STATES[state], NAMED.has(report?.error_code) ? h("code", {}, ` ${report.error_code}`) : null),
+      h("h3", {}, STATES[state], NAMED.has(code) ? h("code", {}, ` ${code}`) : null),
       h("p", {}, report?.summary ?? "There is no report."),
       report?.objects?.length ? h("ul", { class: "objects" }, report.objects.map(delivery)) : null,
     );
