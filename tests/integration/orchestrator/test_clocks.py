@@ -28,9 +28,8 @@ async def test_a_difference_is_told_before_it_matters(client, motion, ahead_s, w
     assert row["state"] == "idle", "it works up to two seconds, and may work beyond"
     assert "chrony" in caplog.text
     metrics = (await client.http.get("/metrics")).text
-    found = next(
-        line for line in metrics.splitlines() if line.startswith("quartet_clock_skew_seconds{") and "moveit" in line
-    )
+    labels = 'quartet_clock_skew_seconds{robot="summit",server="moveit"} '
+    found = next(line for line in metrics.splitlines() if line.startswith(labels))
     assert float(found.rsplit(" ", 1)[1]) == pytest.approx(ahead_s, abs=0.5)
 
 
