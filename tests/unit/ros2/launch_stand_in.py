@@ -64,10 +64,10 @@ class SetRemap:
 class Node:
     package: str
     executable: str
-    name: str
     output: str
     respawn: bool
     respawn_delay: float
+    name: str = ""
     parameters: list[Any] = field(default_factory=list)
     remappings: list[Any] = field(default_factory=list)
 
@@ -76,8 +76,11 @@ class MoveItConfigsBuilder:
     def __init__(self, robot: str, package_name: str) -> None:
         self.made = (robot, package_name)
 
-    def to_moveit_configs(self) -> tuple[str, str]:
-        return self.made
+    def to_moveit_configs(self) -> Any:
+        return SimpleNamespace(
+            to_dict=lambda: {"made": self.made},
+            move_group_capabilities={"capabilities": "lab/One", "disable_capabilities": ""},
+        )
 
 
 @contextmanager
@@ -99,9 +102,6 @@ def ros(shares: dict[str, Path]) -> Iterator[None]:
         "ament_index_python": {},
         "ament_index_python.packages": {"get_package_share_directory": lambda name: str(shares[name])},
         "moveit_configs_utils": {"MoveItConfigsBuilder": MoveItConfigsBuilder},
-        "moveit_configs_utils.launches": {
-            "generate_move_group_launch": lambda made: SimpleNamespace(entities=[("move_group", *made)])
-        },
     }
     assert not parts.keys() & sys.modules.keys(), "the real modules are here: use them"
     for name, content in parts.items():

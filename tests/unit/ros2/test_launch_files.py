@@ -271,8 +271,14 @@ def test_a_parameter_file_that_is_none_is_told(tmp_path: Path) -> None:
 
 # --- MoveIt, and all of it ------------------------------------------------------------------------
 def test_move_group_takes_the_robots_own_configuration(ros: Any) -> None:
-    started = ros.started(LAUNCH / "manipulation.launch.py", moveit_robot="ur5", moveit_package="lab_moveit")
-    assert started == [("move_group", "ur5", "lab_moveit")]
+    [node] = ros.started(LAUNCH / "manipulation.launch.py", moveit_robot="ur5", moveit_package="lab_moveit")
+    assert (node.package, node.executable, node.name) == ("moveit_ros_move_group", "move_group", "")
+    robot, rest = node.parameters
+    assert robot == {"made": ("ur5", "lab_moveit")}
+    assert rest["publish_planning_scene"] is True
+    assert rest["capabilities"] == "lab/One"
+    assert "disable_capabilities" not in rest, "launch_ros rejects an empty text"
+    assert node.respawn, "it comes back when it dies"
 
 
 @pytest.fixture
