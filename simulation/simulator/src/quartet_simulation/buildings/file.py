@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from quartet_simulation.worlds.pieces import Finite, Length, Name, Section
+from quartet_simulation.worlds.piece import Finite, Length, Name, Section
 from quartet_site import Fault
 
 

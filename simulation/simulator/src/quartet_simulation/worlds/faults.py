@@ -13,9 +13,13 @@ from quartet_simulation.worlds.file import Door, Room, Wall, WorldFile
 from quartet_simulation.worlds.objects import PARCEL
 from quartet_simulation.worlds.overlaps import TOUCHING, standing_in_each_other
 from quartet_simulation.worlds.paint import COLOURS, MATERIALS, rgb_of
-from quartet_simulation.worlds.pieces import Model, PaintName
+from quartet_simulation.worlds.piece import PaintName
+from quartet_simulation.worlds.pieces import Model
+from quartet_simulation.worlds.shelves import Shelf
 from quartet_simulation.worlds.world import Rect
 from quartet_site import Fault
+
+Place = tuple[str | int, ...]
 
 NARROWEST_DOOR = 0.75
 """Clear width through which the robot's planner finds a way [m]: the body, 0.61, and what it keeps on each side."""
@@ -53,14 +57,18 @@ def _repeated(file: WorldFile) -> Iterator[Fault]:
     for field, entries in lists.items():
         seen: set[str] = set()
         for number, entry in enumerate(entries):
-            if entry.name in seen:
-                yield (field, number, "name"), f"'{entry.name}' is there twice; names must differ"
-            seen.add(entry.name)
+            named: list[tuple[Place, Any]] = [((field, number, "name"), entry)]
+            if isinstance(entry, Shelf):
+                named += [((field, number, "boards", index, "name"), one) for index, one in entry.named_boards()]
+            for place, one in named:
+                if one.name in seen:
+                    yield place, f"'{one.name}' is there twice; names must differ"
+                seen.add(one.name)
 
 
 def _paints(file: WorldFile) -> Iterator[Fault]:
     own = file.colours
-    used: list[tuple[tuple[str | int, ...], PaintName]] = [
+    used: list[tuple[Place, PaintName]] = [
         (("rooms", number, "floor"), room.floor) for number, room in enumerate(file.rooms)
     ]
     used += [(("walls", number, "colour"), wall.colour) for number, wall in enumerate(file.walls)]

@@ -9,21 +9,19 @@ from pydantic import Field, model_validator
 
 from quartet_simulation.worlds.objects import CATALOGUE, Finish, ObjectKind
 from quartet_simulation.worlds.paint import Pattern, Rgb, rgb_of
-from quartet_simulation.worlds.pieces import (
-    AnyPiece,
-    Bin,
+from quartet_simulation.worlds.piece import (
     Finite,
     Length,
-    Model,
-    ModelPath,
     Name,
     PaintName,
+    Piece,
     Point,
     Pose,
     Rectangle,
     Section,
     Share,
 )
+from quartet_simulation.worlds.pieces import AnyPiece, Bin, Model, ModelPath
 from quartet_simulation.worlds.prints import PATTERNS, PRINTABLE, Print, PrintPattern
 from quartet_simulation.worlds.world import Rect
 from quartet_site import Outline
@@ -283,9 +281,9 @@ class WorldFile(Section):
         models += [] if self.scene is None else [self.scene]
         return sorted({path for model in models for path in model.files})
 
-    def surfaces(self) -> list[AnyPiece]:
-        """Return the furniture on which things can stand."""
-        return [piece for piece in self.furniture if piece.top_height() is not None]
+    def surfaces(self) -> list[Piece]:
+        """Return the furniture and the boards on which things can stand."""
+        return [place for piece in self.furniture for place in piece.places() if place.top_height() is not None]
 
     def containers(self) -> list[Bin]:
         """Return the furniture into which things can be dropped."""

@@ -12,7 +12,7 @@ from scipy import ndimage
 from quartet_simulation.worlds.file import Room, WorldFile
 from quartet_simulation.worlds.floor_plan import covered
 from quartet_simulation.worlds.paint import add_materials
-from quartet_simulation.worlds.pieces import Pose
+from quartet_simulation.worlds.piece import Pose, Side
 from quartet_simulation.worlds.scene import build_scene
 from quartet_simulation.worlds.world import Rect
 
@@ -26,7 +26,9 @@ ROOM_TO_TURN = 0.66
 ROOM_TO_DRIVE = 0.42
 """The same beside a straight drive."""
 STANDOFF = 0.66
-SIDES: dict[str, tuple[int, int]] = {"s": (0, -1), "n": (0, 1), "w": (-1, 0), "e": (1, 0)}
+JUST_ABOVE = 0.01
+"""Height over a top at which a look upwards starts [m]."""
+SIDES: dict[Side, tuple[int, int]] = {"s": (0, -1), "n": (0, 1), "w": (-1, 0), "e": (1, 0)}
 DISTANCES = (1.25, 1.4, 1.1, 1.0, 0.9, 0.8)
 """From the edge of a piece to the robot that looks at it, best first [m]."""
 ASIDE = (0.0, 0.25, -0.25, 0.5, -0.5, 0.75, -0.75)
@@ -73,6 +75,13 @@ class FreeFloor:
         length = mujoco.mj_ray(*self._compiled, np.array([x, y, below]), down, FURNITURE, 1, -1, hit)
         return None if hit[0] < 0 else below - length
 
+    def free_above(self, x: float, y: float, height: float) -> float:
+        """Return the free height over a point of the map, from a height up to what is above it [m]."""
+        hit, up = np.zeros(1, dtype=np.int32), np.array([0.0, 0.0, 1.0])
+        start = np.array([x, y, height + JUST_ABOVE])
+        length = mujoco.mj_ray(*self._compiled, start, up, FURNITURE, 1, -1, hit)
+        return math.inf if hit[0] < 0 else JUST_ABOVE + length
+
     def clear_drive(self, start: tuple[float, float], target: tuple[float, float], standoff: float) -> bool:
         """Return whether the straight way from `start` to `standoff` before `target` is free."""
         length = math.dist(start, target)
@@ -80,12 +89,17 @@ class FreeFloor:
         x, y = start[0] + way * (target[0] - start[0]), start[1] + way * (target[1] - start[1])
         return bool((self.clearance(x, y) >= ROOM_TO_DRIVE).all())
 
-    def before(self, outline: Rect) -> tuple[Pose, str] | None:
-        """Return where a robot looks at a piece, and from which of its sides; None where it finds no room."""
+    def before(self, outline: Rect, front: Side | None = None) -> tuple[Pose, Side] | None:
+        """Return where a robot looks at a piece, and from which of its sides; None where it finds no room.
+
+        With a `front`, from that side only.
+        """
         x0, y0, x1, y1 = outline
         middle = ((x0 + x1) / 2, (y0 + y1) / 2)
-        best: tuple[float, Pose, str] | None = None
+        best: tuple[float, Pose, Side] | None = None
         for side, (dx, dy) in SIDES.items():
+            if front not in (None, side):
+                continue
             edge = (x1 if dx > 0 else x0 if dx < 0 else middle[0], y1 if dy > 0 else y0 if dy < 0 else middle[1])
             reach = ((y1 - y0) if dx else (x1 - x0)) / 2
             for aside in (a for a in ASIDE if abs(a) <= reach):

@@ -296,28 +296,6 @@ class Furniture:
         """Flat and only to be seen."""
         self.box(name, rect, (0.0, 0.004), colour, solid=False)
 
-    def shelf(self, name: str, rect: Rect, height: float, colour: Paint, front: str) -> None:
-        """A low shelf, open at side n, e, s or w, with one board in the middle and a flat top."""
-        x0, y0, x1, y1 = rect
-        wall = 0.025
-        self.box(f"{name} top", rect, (height - 0.03, height), colour)
-        self.box(f"{name} board", rect, (height / 2 - 0.0125, height / 2 + 0.0125), colour)
-        self.box(f"{name} foot", rect, (0.0, 0.05), colour)
-        backs = {
-            "s": (x0, y1 - wall, x1, y1),
-            "n": (x0, y0, x1, y0 + wall),
-            "w": (x1 - wall, y0, x1, y1),
-            "e": (x0, y0, x0 + wall, y1),
-        }
-        self.box(f"{name} back", backs[front], (0.05, height - 0.03), GREY)
-        ends = (
-            ((x0, y0, x0 + wall, y1), (x1 - wall, y0, x1, y1))
-            if front in "ns"
-            else ((x0, y0, x1, y0 + wall), (x0, y1 - wall, x1, y1))
-        )
-        for i, end in enumerate(ends):
-            self.box(f"{name} end {i}", end, (0.05, height - 0.03), colour)
-
     def plant(self, name: str, centre: tuple[float, float], height: float) -> None:
         """A pot with dark leaves: something to recognise a room by."""
         x, y = centre

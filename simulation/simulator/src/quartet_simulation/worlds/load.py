@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -13,8 +14,10 @@ from quartet_simulation.worlds.fixed_model import FixedModels
 from quartet_simulation.worlds.free_floor import FreeFloor
 from quartet_simulation.worlds.objects import PARCEL, parcel_kind
 from quartet_simulation.worlds.paint import WOODS, rgb_of
-from quartet_simulation.worlds.pieces import AnyPiece, Bin, Model, PaintName, Pose, RoundTable, SceneTop, Top
+from quartet_simulation.worlds.piece import PaintName, Piece, Pose, Top
+from quartet_simulation.worlds.pieces import Bin, Model, RoundTable
 from quartet_simulation.worlds.scene import build_scene, closing_of
+from quartet_simulation.worlds.shelves import SceneTop
 from quartet_simulation.worlds.world import AreaInfo, ContainerInfo, Light, PersonInfo, Pose2, Rect, SurfaceInfo, World
 from quartet_site import Fault, SiteFileError, load_file
 
@@ -72,15 +75,17 @@ def make_world(file: WorldFile) -> tuple[World, list[Fault]]:
     surfaces: list[SurfaceInfo] = []
     containers: list[ContainerInfo] = []
     for number, piece in enumerate(file.furniture):
-        place = _place(file, floor, piece)
-        if isinstance(place, SurfaceInfo):
-            surfaces.append(place)
-        elif isinstance(place, ContainerInfo):
-            containers.append(place)
-        elif place is not None:
-            faults.append((("furniture", number), place))
-        if isinstance(place, SurfaceInfo) and isinstance(piece, Model | SceneTop):
-            faults += [(("furniture", number), text) for text in _nothing_below(floor, place)][:1]
+        for one in piece.places():
+            place = _place(file, floor, one)
+            if isinstance(place, SurfaceInfo):
+                surfaces.append(place)
+            elif isinstance(place, ContainerInfo):
+                containers.append(place)
+            else:
+                faults.append((("furniture", number), place))
+            if isinstance(place, SurfaceInfo) and isinstance(one, Model | SceneTop):
+                faults += [(("furniture", number), text) for text in _nothing_below(floor, place)][:1]
+    faults += _too_low(file, floor, surfaces)
     areas: list[AreaInfo] = []
     for number, room in enumerate(file.rooms):
         targets = [_middle(place.strips[0]) for place in surfaces if place.area == room.name]
@@ -132,8 +137,8 @@ def make_world(file: WorldFile) -> tuple[World, list[Fault]]:
     return world, faults
 
 
-def _place(file: WorldFile, floor: FreeFloor, piece: AnyPiece) -> SurfaceInfo | ContainerInfo | str | None:
-    """Return the surface or container that a piece is, None for another piece, a text where nobody can get to it."""
+def _place(file: WorldFile, floor: FreeFloor, piece: Piece) -> SurfaceInfo | ContainerInfo | str:
+    """Return the surface or container that a piece is, a text where no robot can get to it."""
     room = _room(file, piece)
     rgb = rgb_of(piece.top_paint(), file.colours) or (0.5, 0.5, 0.5)
     if isinstance(piece, Bin):
@@ -145,13 +150,12 @@ def _place(file: WorldFile, floor: FreeFloor, piece: AnyPiece) -> SurfaceInfo | 
             piece.name, room.name, piece.outline(), piece.height, shades, tuple(piece.aliases), _pose(pose)
         )
     height = piece.top_height()
-    if height is None:
-        return None
     top: Top | None = getattr(piece, "surface", None)
+    assert height is not None, piece.name
     assert top is not None, piece.name
     pose, strips = top.approach, tuple(top.strips)
     if pose is None or not strips:
-        found = floor.before(piece.outline())
+        found = floor.before(piece.outline(), piece.front if isinstance(piece, SceneTop) else None)
         if found is None:
             return _no_room(piece)
         pose, strips = pose or found[0], strips or _strips(piece, *found)
@@ -159,6 +163,20 @@ def _place(file: WorldFile, floor: FreeFloor, piece: AnyPiece) -> SurfaceInfo | 
     return SurfaceInfo(
         piece.name, room.name, piece.top_rect(), height, strips, colours, tuple(top.aliases), _pose(pose)
     )
+
+
+def _too_low(file: WorldFile, floor: FreeFloor, surfaces: list[SurfaceInfo]) -> Iterator[Fault]:
+    """Yield the things that are higher than the free height over one of their places."""
+    free = {top.name: floor.free_above(*_middle(top.strips[0]), top.height) for top in surfaces}
+    for number, thing in enumerate(file.things):
+        tall = thing.kind(file.colours).size[2]
+        for index, place in enumerate(thing.places):
+            if tall > free.get(place, math.inf):
+                yield (
+                    ("things", number, "places", index),
+                    f"'{thing.name}' is {tall:.3f} m high, and only {free[place]:.3f} m is free over '{place}'; name "
+                    "another place, or raise what is above it",
+                )
 
 
 def _nothing_below(floor: FreeFloor, top: SurfaceInfo) -> Iterator[str]:
@@ -183,14 +201,14 @@ def _doorway(file: WorldFile, door: Door) -> tuple[float, float]:
     return (door.at, across) if wall.along == 0 else (across, door.at)
 
 
-def _no_room(piece: AnyPiece) -> str:
+def _no_room(piece: Piece) -> str:
     return (
         f"the robot finds no room before '{piece.name}': it needs a circle of 1.3 m to turn in and a free way from "
         "there; move it or what stands before it, or say where the robot stands (approach)"
     )
 
 
-def _room(file: WorldFile, piece: AnyPiece) -> Room:
+def _room(file: WorldFile, piece: Piece) -> Room:
     room = file.room_of(*_middle(piece.outline()))
     assert room is not None, piece.name
     return room
@@ -213,7 +231,7 @@ def _colours(paint: PaintName, rgb: tuple[float, ...]) -> tuple[str, ...]:
     return ("wood", seen) if paint in WOODS and paint == "wood" else (seen,)
 
 
-def _strips(piece: AnyPiece, approach: Pose, side: str) -> tuple[Rect, ...]:
+def _strips(piece: Piece, approach: Pose, side: str) -> tuple[Rect, ...]:
     """Return the part of a top within reach of a robot that stands at its side n, e, s or w."""
     x0, y0, x1, y1 = piece.top_rect()
     near, far = FROM_EDGE

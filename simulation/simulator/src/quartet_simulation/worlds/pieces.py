@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationInfo
+from pydantic import Field, PlainValidator, ValidationInfo
 
 from quartet_simulation.errors import ModelFileError
 from quartet_simulation.worlds.fixed_model import FixedModel, FixedModels
-from quartet_simulation.worlds.furniture import Furniture, Paint
+from quartet_simulation.worlds.furniture import Furniture
+from quartet_simulation.worlds.piece import (
+    Finite,
+    Length,
+    Name,
+    OnRect,
+    Painter,
+    PaintName,
+    Piece,
+    Point,
+    Pose,
+    Rectangle,
+    Section,
+    Side,
+    Top,
+    WithTop,
+)
+from quartet_simulation.worlds.shelves import SceneTop, Shelf, WallBoard
 from quartet_simulation.worlds.world import Rect
-
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Length = Annotated[float, Field(gt=0, le=50, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9' _-]{0,63}$")]
-"""Lower-case words as a person says them, as in site.yaml."""
-Point = tuple[Finite, Finite]
-PaintName = str | tuple[Share, Share, Share]
-"""Colour word, material, '#rrggbb', or RGB of 0 to 1; the file's own materials count too."""
-Side = Literal["n", "e", "s", "w"]
-Painter = Callable[[PaintName], Paint]
-
-
-def _ordered(rect: Rect) -> Rect:
-    if rect[0] >= rect[2] or rect[1] >= rect[3]:
-        raise ValueError("a rectangle is [x from, y from, x to, y to], each from less than its to")
-    return rect
-
-
-Rectangle = Annotated[tuple[Finite, Finite, Finite, Finite], AfterValidator(_ordered)]
-"""x from, y from, x to, y to in the map [m]."""
 
 
 def _found(value: Any, info: ValidationInfo) -> FixedModel:
@@ -48,80 +44,7 @@ ModelPath = Annotated[FixedModel, PlainValidator(_found)]
 """A model file, by its path from the folder of the world file; validation needs FixedModels as its context."""
 
 
-class Section(BaseModel):
-    """A part of a world file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Pose(Section):
-    """A pose on the floor in the map: x, y [m], yaw [rad]."""
-
-    x: Finite
-    y: Finite
-    yaw: Finite = 0.0
-
-
-class Top(Section):
-    """What the robot may know of a top that carries things; what is left out is worked out."""
-
-    aliases: list[Name] = []
-    approach: Pose | None = None
-    """Where the robot stands to see it."""
-    strips: list[Rectangle] = []
-    """Parts of the top where things stand at the start of an episode, in reach."""
-
-
-class Piece(Section):
-    """A piece of furniture."""
-
-    name: Name
-
-    def outline(self) -> Rect:
-        """Return the rectangle around it [m]."""
-        raise NotImplementedError
-
-    def top_height(self) -> float | None:
-        """Return the height of the top that carries things, None where none does [m]."""
-        return None
-
-    def top_rect(self) -> Rect:
-        """Return the rectangle of the top that carries things [m]."""
-        return self.outline()
-
-    def top_paint(self) -> PaintName:
-        """Return what its top is painted with."""
-        return "white"
-
-    def add(self, make: Furniture, paint: Painter) -> None:
-        """Add its shapes to a scene."""
-        raise NotImplementedError
-
-
-class _OnRect(Piece):
-    rect: Rectangle
-
-    def outline(self) -> Rect:
-        """Return the rectangle around it [m]."""
-        return self.rect
-
-
-class _WithTop(_OnRect):
-    height: Length
-    colour: PaintName
-    surface: Top | None = Top()
-    """null: things do not stand on it."""
-
-    def top_height(self) -> float | None:
-        """Return the height of its top where things stand on it [m]."""
-        return None if self.surface is None else self.height
-
-    def top_paint(self) -> PaintName:
-        """Return the paint of its top."""
-        return self.colour
-
-
-class Table(_WithTop):
+class Table(WithTop):
     """A top on four legs."""
 
     kind: Literal["table"]
@@ -167,7 +90,7 @@ class Doors(Section):
     count: Annotated[int, Field(ge=1, le=20)]
 
 
-class Cabinet(_WithTop):
+class Cabinet(WithTop):
     """A closed block with a top plate: counter, dresser, nightstand."""
 
     kind: Literal["cabinet"]
@@ -178,17 +101,6 @@ class Cabinet(_WithTop):
         """Add its shapes to a scene."""
         doors = None if self.doors is None else (self.doors.side, self.doors.count)
         make.cabinet(self.name, self.rect, self.height, paint(self.body), paint(self.colour), doors=doors)
-
-
-class Shelf(_WithTop):
-    """A shelf with a flat top and one board in the middle, open at its front."""
-
-    kind: Literal["shelf"]
-    front: Side
-
-    def add(self, make: Furniture, paint: Painter) -> None:
-        """Add its shapes to a scene."""
-        make.shelf(self.name, self.rect, self.height, paint(self.colour), self.front)
 
 
 class Bin(Piece):
@@ -211,12 +123,16 @@ class Bin(Piece):
         """Return the paint of its top."""
         return self.colour
 
+    def places(self) -> Sequence[Piece]:
+        """Return itself."""
+        return [self]
+
     def add(self, make: Furniture, paint: Painter) -> None:
         """Add its shapes to a scene."""
         make.bin(self.name, self.centre, self.size, self.height, paint(self.colour))
 
 
-class Sofa(_OnRect):
+class Sofa(OnRect):
     """A sofa with its back at one side."""
 
     kind: Literal["sofa"]
@@ -228,7 +144,7 @@ class Sofa(_OnRect):
         make.sofa(self.name, self.rect, self.back, paint(self.colour))
 
 
-class Bed(_OnRect):
+class Bed(OnRect):
     """A bed with its pillows at one side."""
 
     kind: Literal["bed"]
@@ -241,7 +157,7 @@ class Bed(_OnRect):
         make.bed(self.name, self.rect, self.height, self.head, paint(self.colour))
 
 
-class Chair(_OnRect):
+class Chair(OnRect):
     """A chair with its back at one side."""
 
     kind: Literal["chair"]
@@ -253,7 +169,7 @@ class Chair(_OnRect):
         make.chair(self.name, self.rect, self.back, paint(self.colour))
 
 
-class Rug(_OnRect):
+class Rug(OnRect):
     """A rug: flat, and only to be seen."""
 
     kind: Literal["rug"]
@@ -299,7 +215,7 @@ class Plant(Piece):
         make.plant(self.name, self.centre, self.height)
 
 
-class Box(_OnRect):
+class Box(OnRect):
     """Any box: fridge, wardrobe, mirror, screen."""
 
     kind: Literal["box"]
@@ -387,16 +303,21 @@ class Model(Piece):
             make.shape(f"{self.name}:{number}", self.model.name, shape, self.pose)
 
 
-class SceneTop(_WithTop):
-    """A top that the scene or another piece has, on which things stand; it has no shapes of its own."""
-
-    kind: Literal["top"]
-
-    def add(self, make: Furniture, paint: Painter) -> None:
-        """Add nothing."""
-
-
 AnyPiece = Annotated[
-    Table | RoundTable | Cabinet | Shelf | Bin | Sofa | Bed | Chair | Rug | Chessboard | Plant | Box | Model | SceneTop,
+    Table
+    | RoundTable
+    | Cabinet
+    | Shelf
+    | WallBoard
+    | Bin
+    | Sofa
+    | Bed
+    | Chair
+    | Rug
+    | Chessboard
+    | Plant
+    | Box
+    | Model
+    | SceneTop,
     Field(discriminator="kind"),
 ]

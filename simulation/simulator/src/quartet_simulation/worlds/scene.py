@@ -10,7 +10,7 @@ import numpy as np
 from quartet_simulation.worlds.file import LEAF_THICKNESS, Door, Wall, WorldFile
 from quartet_simulation.worlds.furniture import Block, Furniture, Paint
 from quartet_simulation.worlds.paint import MATERIALS, rgb_of
-from quartet_simulation.worlds.pieces import Painter, PaintName
+from quartet_simulation.worlds.piece import Painter, PaintName
 from quartet_simulation.worlds.world import Rect
 
 SCENE = "scene"
