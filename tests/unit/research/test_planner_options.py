@@ -56,7 +56,7 @@ def test_a_value_that_there_is_not_is_refused(options: dict[str, object], said: 
         ("model: openai/m\np-fault: 0.1\n", ":2: p-fault: p-fault is of the reference speakers"),
         ("framework: 3\n", ":1: framework: framework 3 is no name"),
         ("trials: 2\ntrials: 3\n", ":2: trials: it is there twice"),
-        ("- cmas\n", "must hold a mapping of fields"),
+        ("- cmas\n", "must hold fields, each as `name: value`"),
         ("suite: [\n", "is not YAML"),
     ],
 )

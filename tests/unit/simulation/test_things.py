@@ -137,10 +137,10 @@ def test_a_thing_in_another_colour_has_all_parts_in_it(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"print": "paisley"}, "print: Input should be 'label', 'carton', 'stripes', 'grain' or 'mottled'"),
+        ({"print": "paisley"}, "print: valid: 'label', 'carton', 'stripes', 'grain' or 'mottled'"),
         ({"print": "label", "inks": ["reddish"]}, "'reddish' is no colour and no material; valid: beech, beige"),
         ({"inks": ["red"]}, "inks are the colours of a print, and 'grey thing' has none; valid prints: label, carton"),
-        ({"finish": "wet"}, "finish: Input should be 'matt', 'glossy' or 'clear'"),
+        ({"finish": "wet"}, "finish: valid: 'matt', 'glossy' or 'clear'"),
         ({"shape": "bowl", "print": "label"}, "'grey thing' is a bowl, which nothing can be printed on"),
         ({"shape": "bowl", "size": [0.1, 0.08, 0.05]}, "'grey thing' is a bowl, so its two widths must be the same"),
     ],

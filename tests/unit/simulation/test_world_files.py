@@ -16,6 +16,7 @@ from quartet_simulation.world_tool.proof import unsolvable
 from quartet_simulation.world_tool.reach import abilities_of, reach_report
 from quartet_simulation.worlds import FILES, find_world, load_world
 from quartet_site import CatalogueObject, load_site
+from tests.support.worlds import with_robot
 
 FLAT = (FILES / "flat.yaml").read_text()
 ROBOTS = Path(__file__).resolve().parents[3] / "deploy" / "robots"
@@ -53,7 +54,7 @@ def test_all_faults_of_a_bad_world_are_found_at_once(tmp_path):
             "the gripper cannot hold 'purple brick': it is 0.160 m wide where it is narrowest; valid up to 0.12 m",
             "brick",
         ),
-        ("does not match any of the expected tags: 'table', 'round table'", "palm"),
+        ("there is no 'kind' 'palm'; valid: 'table', 'round table'", "palm"),
     ):
         (line,) = (one for one in found.splitlines() if wanted in one)
         number = next(n for n, content in enumerate(lines, 1) if where in content)
@@ -113,7 +114,7 @@ def test_all_faults_of_a_bad_world_are_found_at_once(tmp_path):
         ),
         ({"walls": [{"name": "w", "from": [0, 0], "to": [1, 1]}]}, "a wall runs along x or along y"),
         ({"walls": [{"name": "w", "from": [1, 0], "to": [0, 0]}]}, "a wall runs towards larger x or y"),
-        ({"colour": "red"}, "colour: Extra inputs are not permitted; valid fields here: description, doors"),
+        ({"colour": "red"}, "colour: there is no such field; valid fields here: description, doors"),
     ],
 )
 def test_a_fault_says_what_is_valid(tmp_path, fields, wanted):
@@ -124,6 +125,7 @@ def test_a_fault_says_what_is_valid(tmp_path, fields, wanted):
 def test_a_world_of_ones_own_is_made_checked_and_drawn(tmp_path, capsys):
     folder = tmp_path / "mine"
     assert main(["new", str(folder)]) == 0
+    with_robot(folder)
     assert main(["check", str(folder)]) == 0, capsys.readouterr().err
     assert "2 rooms, 2 surfaces, 1 containers, 4 things" in capsys.readouterr().out
     assert main(["show", str(folder), "--out", str(tmp_path / "mine.png")]) == 0
@@ -158,7 +160,8 @@ def test_what_lies_in_a_floor_zone_must_not_bar_the_way_to_a_room(tmp_path, at, 
 
 def test_a_world_is_proved_with_the_robot_that_is_to_work_in_it(tmp_path, capsys):
     """Another robot than the home's passes or does not pass its doors by its own width."""
-    folder, robots = written(tmp_path / "flat"), Path(__file__).resolve().parents[3] / "deploy" / "robots"
+    folder, robots = written(tmp_path / "flat"), ROBOTS
+    assert main(["site", str(folder)]) == 0
     assert main(["check", str(folder), "--robot-file", str(robots / "lifter" / "robot.yaml")]) == 0
     wide = tmp_path / "robot.yaml"
     text = (robots / "rover" / "robot.yaml").read_text()
@@ -188,7 +191,7 @@ def test_each_robot_is_checked_at_each_place(tmp_path, capsys):
     assert main(["check", str(folder), *files]) == 1
     said = [line.strip() for line in capsys.readouterr().err.splitlines()]
     assert said[0].startswith("no robot can use the 'round table': the way into the living room has a step of 0.05 m")
-    assert said[1].endswith(": 1 faults"), "the counter is used by the lifter"
+    assert said[1].endswith(": 1 fault"), "the counter is used by the lifter"
     at_counter = said[said.index("kitchen counter") + 1 : said.index("round table")]
     counter, (can, *_) = load_site(site).surfaces[0], load_site(site).objects
     lifter, rover = robots
@@ -294,7 +297,14 @@ def test_faults_of_all_files_of_a_folder_are_told_at_once(tmp_path, capsys):
     capsys.readouterr()
     assert main(["check", str(folder)]) == 1
     said = capsys.readouterr().err
-    for wanted in ("world.yaml:", "'bluish' is no colour", "site.yaml:", "the file has 'tube'", "robot.yaml:"):
+    for wanted in (
+        "world.yaml:",
+        "'bluish' is no colour",
+        "site.yaml:",
+        "the file has 'tube'",
+        "robot.yaml:",
+        ": 5 faults",
+    ):
         assert wanted in said
     assert "What a robot reaches in it is proved once world.yaml has none" in said
 
@@ -302,6 +312,7 @@ def test_faults_of_all_files_of_a_folder_are_told_at_once(tmp_path, capsys):
 def test_a_world_whose_site_and_reach_are_wrong_is_told_both(tmp_path, capsys):
     folder = tmp_path / "mine"
     assert main(["new", str(folder)]) == 0
+    with_robot(folder)
     (folder / "site.yaml").write_text((folder / "site.yaml").read_text().replace("kitchen bin", "green bin"))
     (folder / "world.yaml").write_text(FLAT.replace("leaf: open", "leaf: closed"))
     capsys.readouterr()
@@ -324,6 +335,91 @@ def test_the_robot_of_a_folder_is_the_one_that_works_there(tmp_path, capsys):
     assert "arm.xml" in said
     (folder / "arm.xml").write_text((robots / "lifter" / "arm.xml").read_text())
     assert main(["check", str(folder)]) == 0, capsys.readouterr().err
+
+
+def test_files_and_things_that_are_missing_are_faults(tmp_path, capsys):
+    folder = tmp_path / "mine"
+    assert main(["new", str(folder)]) == 0
+    site = yaml.safe_load((folder / "site.yaml").read_text())
+    site["objects"] = [one for one in site["objects"] if one["name"] not in ("yellow cup", "green tin")]
+    (folder / "site.yaml").write_text(yaml.safe_dump(site))
+    capsys.readouterr()
+    assert main(["check", str(folder)]) == 1
+    said = capsys.readouterr().err
+    for wanted in (
+        f"{folder / 'robot.yaml'} is missing, which describes the robot; copy that of deploy/sites/home",
+        f"objects: 'yellow cup' is missing, which world.yaml has; add it, or write the file anew: quartet "
+        f"world site {folder}",
+        "objects: 'green tin' is missing",
+        f"{folder}: 3 faults",
+    ):
+        assert wanted in said
+    (folder / "site.yaml").unlink()
+    assert main(["check", str(folder)]) == 1
+    assert f"{folder / 'site.yaml'} is missing, which tells the robot its places" in capsys.readouterr().err
+
+
+def test_a_policy_that_does_not_fit_is_a_fault(tmp_path, capsys):
+    folder = tmp_path / "mine"
+    assert main(["new", str(folder)]) == 0
+    with_robot(folder)
+    (folder / "policy.yaml").write_text("geofence: {areas: [attic]}\n")
+    assert main(["check", str(folder)]) == 1
+    assert "policy.yaml:1: geofence.areas.0: 'attic' is no area" in capsys.readouterr().err
+
+
+def test_things_that_the_robot_cannot_tell_apart_are_a_fault(tmp_path, capsys):
+    mug = {
+        "shape": "cylinder",
+        "size": [0.08, 0.08, 0.09],
+        "colour": "green",
+        "places": ["kitchen counter", "round table"],
+    }
+    things = [{**mug, "name": "mug"}, {**mug, "name": "milk mug", "print": "stripes"}]
+    things += [{**mug, "name": "tall mug", "size": [0.08, 0.08, 0.12]}, {**mug, "name": "pink mug", "colour": "pink"}]
+    folder = changed(tmp_path / "mugs", things=things)
+    assert main(["site", str(folder)]) == 0
+    assert main(["check", str(with_robot(folder))]) == 1
+    said = capsys.readouterr().err
+    line = next(n for n, text in enumerate((folder / "site.yaml").read_text().splitlines(), 1) if "milk mug" in text)
+    assert f"site.yaml:{line}: objects.1: 'milk mug' has the colours, shape and size of 'mug'" in said
+    assert f"{folder}: 1 fault\n" in said
+
+
+def test_a_thing_like_another_keeps_its_parts_in_another_size(tmp_path):
+    like = {"like": "blue mug", "places": ["kitchen counter"]}
+    things = [{**like, "name": "cup"}, {**like, "name": "half cup", "size": [0.041, 0.041, 0.0475], "colour": "green"}]
+    kinds = load_world(changed(tmp_path / "cups", things=things)).kinds
+    whole, half = kinds["cup"], kinds["half cup"]
+    assert len(whole.parts) == len(half.parts) > 3
+    for one, other in zip(whole.parts, half.parts, strict=True):
+        assert other.offset == pytest.approx([value / 2 for value in one.offset])
+        assert other.half == pytest.approx([value / 2 for value in one.half])
+    said = faults(changed(tmp_path / "cups", things=[{**things[0], "shape": "box"}]))
+    assert "'blue mug' consists of several parts, so shape cannot be box; leave shape out, or leave out like" in said
+
+
+def test_names_are_those_of_any_script(tmp_path):
+    """All of the file refers to them in the spelling of a person."""
+    text = (
+        FLAT.replace("living room", "Küche d'été")
+        .replace("name: round table", "name: Круглый стол")
+        .replace("yellow cup", "黄色いコップ")
+    )
+    text = text.replace("places: [round table]", "places: [круглый  Стол]").replace(", round table]", ", Круглый стол]")
+    text = text.replace("黄色いコップ, places", "黄色いコップ, like: Yellow Cup, places").replace(
+        "kitchen bin", "M&M's Eimer 2"
+    )
+    world = load_world(written(tmp_path / "names", text))
+    assert world.area("küche d'été") is not None
+    assert world.surface("круглый стол").area == "küche d'été"
+    assert world.homes["黄色いコップ"] == ("kitchen counter", "круглый стол")
+    assert [one.name for one in world.containers] == ["m&m's eimer 2"]
+    site = tmp_path / "names" / "site.yaml"
+    assert main(["site", str(tmp_path / "names")]) == 0
+    assert {one.name for one in load_site(site).objects} >= {"黄色いコップ"}
+    said = faults(written(tmp_path / "names", text.replace("M&M's Eimer 2", "bin!")))
+    assert "name: 'bin!' is not a name; valid: letters of any script, digits, spaces and ' & + % -" in said
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_a_list(load):
         ),
         ({"services": [{"name": "/a/set_parameters", "type": "a/B"}]}, "ros_writes.services.0.name", "parameters"),
         ({"services": [{"name": "/spin/_action/send_goal", "type": "a/B"}]}, "ros_writes.services.0.name", "actions"),
-        ({"actions": [{"name": "/spin"}]}, "ros_writes.actions.0.type", "required"),
+        ({"actions": [{"name": "/spin"}]}, "ros_writes.actions.0.type", "it is missing"),
         ({"parameters": ["/move_group"]}, "ros_writes.parameters.0", "/move_group"),
         ({"parameters": ["/a:b", "/a:b"]}, "ros_writes.parameters.1", "twice"),
     ],

@@ -86,9 +86,13 @@ def test_good_files_and_their_defaults(write):
 @pytest.mark.parametrize(
     ("change", "line", "words"),
     [
-        (("name: summit", "name: Summit!"), 1, ["name: String should match", "the file has 'Summit!'"]),
-        (("joints: [a, b]", "joint: [a, b]"), 3, ["arm.joint: Extra inputs", "valid fields here:", "joints"]),
-        (("joints: [a, b]", "joint: [a, b]"), 2, ["arm.joints: Field required"]),
+        (
+            ("name: summit", "name: Summit!"),
+            1,
+            ["name: valid: at most 32 lower-case letters, digits and _", "; the file has 'Summit!'"],
+        ),
+        (("joints: [a, b]", "joint: [a, b]"), 3, ["arm.joint: there is no such field; valid fields here:", "joints"]),
+        (("joints: [a, b]", "joint: [a, b]"), 2, ["arm.joints: it is missing"]),
         (("[0.0, 1.0]", "[0.0]"), 5, ["arm.named_states.look_forward: ", "has 1 values, the arm has 2 joints"]),
         (
             ("joints: [a, b]", "joints: [a, b]\n  transit_state: folded"),
@@ -101,7 +105,7 @@ def test_good_files_and_their_defaults(write):
         (
             ("name: summit", "name: summit\ngripper:\n  effort: -1"),
             3,
-            ["gripper.effort: Input should be greater than 0"],
+            ["gripper.effort: it must be greater than 0; the file has -1"],
         ),
         (("name: summit", "name: summit\nbase: {linear_speed_m_s: .inf}"), 2, ["base.linear_speed_m_s", "finite"]),
         (
@@ -113,7 +117,7 @@ def test_good_files_and_their_defaults(write):
         (
             ("frame: f}", "frame: f, correction: {position_m: [0, 0.2, 0]}}"),
             7,
-            ["cameras.front.correction.position_m.1: Input should be less than or equal to 0.1", "the file has 0.2"],
+            ["cameras.front.correction.position_m.1: it must be at most 0.1; the file has 0.2"],
         ),
         (
             ("frame: f}", "frame: f, correction: {rpy_rad: [0, .nan, 0]}}"),
@@ -123,12 +127,12 @@ def test_good_files_and_their_defaults(write):
         (
             ("frame: f}", "frame: f, correction: {position_m: [0, 0]}}"),
             7,
-            ["cameras.front.correction.position_m.2: Field required"],
+            ["cameras.front.correction.position_m.2: it is missing; the file has [0, 0]"],
         ),
         (
             ("frame: f}", "frame: f, correction: {rpy: [0, 0, 0]}}"),
             7,
-            ["cameras.front.correction.rpy: Extra inputs", "valid fields here: position_m, rpy_rad"],
+            ["cameras.front.correction.rpy: there is no such field; valid fields here: position_m, rpy_rad"],
         ),
         (("  front: {", "  frnt: {"), 7, ["cameras.frnt", "front"]),
         (("joints: [a, b]", "joints: [a, a]"), 3, ["arm.joints.1: 'a' is there twice"]),
@@ -151,7 +155,7 @@ def test_a_fault_in_a_robot_file_is_named(write, change, line, words):
     [
         (("area: kitchen", "area: garage"), 9, ["surfaces.0.area: 'table' stands in area 'garage'", "one of: kitchen"]),
         (("shape: cylinder", "shape: pyramid"), 15, ["objects.0.appearance.shape", "'cylinder', 'box'", "'pyramid'"]),
-        (("x: 1.0", "x: left"), 5, ["areas.0.entry.x", "valid number", "'left'"]),
+        (("x: 1.0", "x: left"), 5, ["areas.0.entry.x", "a number is needed; the file has 'left'"]),
         (("[1, 1]]", "[1, 1, 1]]"), 6, ["areas.0.outline.2"]),
         (
             ("[[0, 0], [1, 0], [1, 1]]", "[[0, -2], [5, 2], [5, -2], [0, 2]]"),
@@ -174,13 +178,17 @@ def test_a_fault_in_a_robot_file_is_named(write, change, line, words):
             13,
             ["objects.1.name: 'red can' is there twice"],
         ),
-        (("colours: [red]", "colours: []"), 14, ["objects.0.appearance.colours", "at least 1 item"]),
+        (
+            ("colours: [red]", "colours: []"),
+            14,
+            ["objects.0.appearance.colours", "too few entries: 0; valid: at least 1"],
+        ),
         (
             ("objects:", "objects:\n  - {name: red can, appearance: {colours: [b], shape: box, size_m: [1, 1, 1]}}"),
             13,
             ["objects.1.name: 'red can' is there twice"],
         ),
-        (("name: lab\n", ""), 1, ["name: Field required; valid fields here: areas"]),
+        (("name: lab\n", ""), 1, ["name: it is missing; valid fields here: areas"]),
         (
             ("      size_m: [0.066, 0.066, 0.12]", "      size_error: 0.02"),
             16,
@@ -232,8 +240,8 @@ def test_all_faults_are_named_at_once(write):
     ("text", "words"),
     [
         ("a: [", "is not YAML"),
-        ("- a", "must hold a mapping of fields, it holds list"),
-        ("", "must hold a mapping of fields, it holds NoneType"),
+        ("- a", "must hold fields, each as `name: value`; it holds a list"),
+        ("", "must hold fields, each as `name: value`; it holds nothing"),
         (b"\xff\xfe\xff", "is not UTF-8 text"),
     ],
 )

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from quartet_site._section import Finite, Positive, Section
+from quartet_site._section import Finite, Positive, Section, form
 from quartet_site._simulated import Position, SimulatedTool
 
 Size = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -53,7 +53,9 @@ class BodyArm(Section):
 class BodyFile(Section):
     """body.yaml, whole."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,31}$")]
+    name: Annotated[
+        str, form("[A-Za-z][A-Za-z0-9_]{0,31}", "at most 32 letters, digits and _, the first a letter, such as fetch_1")
+    ]
     type: str = ""
     """Type of robot, such as FetchRobot; empty: the name."""
     role: str = ""

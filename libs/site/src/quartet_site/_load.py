@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from quartet_site._robot import RobotFile
+from quartet_site._words import in_words, yaml_in_words
 from quartet_site.errors import SiteFileError
 from quartet_site.policy import PolicyFile
 from quartet_site.site import SiteFile
@@ -147,16 +148,17 @@ def _read(
         twice = _repeated_fields(node)
         data: Any = None if node is None else loader.construct_document(node)
     except yaml.YAMLError as error:
-        raise SiteFileError(f"{what} {path} is not YAML: {_short(str(error), 1000)}") from error
+        raise SiteFileError(f"{what} {path} is not YAML: {_short(yaml_in_words(error, text), 1000)}") from error
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         # The constructors of dates and of tags such as !!int raise what they like.
         raise SiteFileError(
             f"{what} {path} is not YAML: a value does not fit its type: {_short(str(error))}"
         ) from error
     if twice:
-        raise SiteFileError(f"{what} {path} cannot be used:\n" + _listed(f"  {path}:{fault}" for fault in twice))
+        raise _unusable(what, path, [f"  {path}:{fault}" for fault in twice])
     if not isinstance(data, dict):
-        raise SiteFileError(f"{what} {path} must hold a mapping of fields, it holds {type(data).__name__}.")
+        held = "nothing" if data is None else "a list" if isinstance(data, list) else _shown(data)
+        raise SiteFileError(f"{what} {path} must hold fields, each as `name: value`; it holds {held}.")
     fields = cast("dict[str, Any]", data)
     found: list[str] = []
     loaded: Model | None = None
@@ -165,12 +167,17 @@ def _read(
         further = [] if check is None else list(check(loaded))
     except ValidationError as error:
         # Each is looked for in the whole file, and a file may consist of faults.
-        found = [_fault(path, node, model, e) for e in error.errors()[: MOST_FAULTS + 1]]
+        found = _faults(path, node, model, error)
         further = [] if check is None else _faults_of_the_rest(fields, model, context, check, error, separate)
     found += [_line(path, node, place, text) for place, text in further]
     if loaded is None or found:
-        raise SiteFileError(f"{what} {path} cannot be used:\n" + _listed(found))
+        raise _unusable(what, path, found)
     return loaded
+
+
+def _unusable(what: str, path: Path, faults: list[str]) -> SiteFileError:
+    shown = [*faults[:MOST_FAULTS], *["  and more"] * (len(faults) > MOST_FAULTS)]
+    return SiteFileError("\n".join([f"{what} {path} cannot be used:", *shown]), len(faults))
 
 
 class _TooMuchError(yaml.YAMLError):
@@ -221,12 +228,6 @@ def _shown(value: Any) -> str:
         return "a number that is too long to be written"
 
 
-def _listed(faults: Iterable[str]) -> str:
-    lines = list(faults)
-    more = [] if len(lines) <= MOST_FAULTS else ["  and more"]
-    return "\n".join([*lines[:MOST_FAULTS], *more])
-
-
 def _faults_of_the_rest(
     data: dict[str, Any],
     model: type[Model],
@@ -263,16 +264,39 @@ def _line(path: Path, node: yaml.Node | None, place: Place, text: str) -> str:
     return f"  {path}:{_line_of(node, place)}: {field}: {text}"
 
 
-def _fault(path: Path, node: yaml.Node | None, model: type[BaseModel], error: Any) -> str:
-    location: tuple[str | int, ...] = (*error["loc"], *error.get("ctx", {}).get("at", ()))
-    text = _line(path, node, location, error["msg"])
-    if error["type"] in {"extra_forbidden", "missing"}:
-        valid = _valid_fields(model, location[:-1])
-        if valid:
-            text += f"; valid fields here: {', '.join(valid)}"
-    elif error["type"] != "field_error" and "input" in error and not isinstance(error["input"], dict | list):
-        text += f"; the file has {_shown(error['input'])}"
-    return text
+def _faults(path: Path, node: yaml.Node | None, model: type[BaseModel], error: ValidationError) -> list[str]:
+    """Return the faults of a file that does not fit its schema; several of one value are one fault."""
+    found: dict[tuple[Place, str], list[str]] = {}
+    for one in error.errors()[: MOST_FAULTS + 1]:
+        at: Place = tuple(one.get("ctx", {}).get("at", ()))
+        location = _in_file(node, one["loc"], keep_last=one["type"] == "missing") + at
+        text, end = in_words(one), ""
+        if one["type"] in {"extra_forbidden", "missing"} and not isinstance(location[-1], int):
+            if valid := _valid_fields(model, one["loc"][:-1]):
+                end = f"; valid fields here: {', '.join(valid)}"
+        elif one["type"] != "field_error" and not isinstance(one["input"], dict):
+            end = f"; the file has {_shown(one['input'])}"
+        found.setdefault((location, end), []).append(text)
+    return [_line(path, node, place, "; or ".join(texts) + end) for (place, end), texts in found.items()]
+
+
+def _in_file(node: yaml.Node | None, location: Place, *, keep_last: bool) -> Place:
+    """Return a location without the names of alternatives, which are in the schema and not in the file.
+
+    An alternative may be called as one of its fields is: of two readings the one with more parts counts.
+    """
+    if not location:
+        return ()
+    part, rest = location[0], location[1:]
+    left_out = _in_file(node, rest, keep_last=keep_last)
+    inside = None
+    if isinstance(node, yaml.MappingNode):
+        inside = next((value for key, value in reversed(node.value) if key.value == str(part)), None)
+    elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        inside = node.value[part]
+    if inside is not None:
+        return max((part, *_in_file(inside, rest, keep_last=keep_last)), left_out, key=len)
+    return (part,) if keep_last and not rest else left_out
 
 
 def _repeated_fields(node: yaml.Node | None) -> list[str]:
@@ -310,26 +334,32 @@ def _line_of(node: yaml.Node | None, location: tuple[str | int, ...]) -> int:
     return line
 
 
-def _valid_fields(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
+def _valid_fields(model: type[BaseModel], location: Place) -> list[str]:
     """Return the field names of the section at `location`, [] for a mapping with free keys."""
-    current: Any = model
+    current: list[Any] = [model]
     for part in location:
-        origin = getattr(current, "__origin__", None)
-        if isinstance(part, int) or origin is dict:
-            # The members of a list, or of a mapping whose keys are free.
-            current = next(reversed(getattr(current, "__args__", ())), None)
-        else:
-            field = current.model_fields.get(part) if _is_model(current) else None
-            current = field.annotation if field else None
-        current = _unwrap(current)
-    return sorted(field.alias or name for name, field in current.model_fields.items()) if _is_model(current) else []
+        current = [inner for one in current for inner in _within(one, part)]
+    names = {field.alias or name for one in current if _is_model(one) for name, field in one.model_fields.items()}
+    return sorted(names)
 
 
-def _unwrap(annotation: Any) -> Any:
-    """Return the model inside `X | None`, anything else as it is."""
+def _within(annotation: Any, part: str | int) -> list[Any]:
+    """Return the annotations that `part` of a location leads to: of a field, an entry, or an alternative."""
+    if _is_model(annotation):
+        field = annotation.model_fields.get(str(part))
+        inner = [] if field is None else _alternatives(field.annotation)
+        # The tag of an alternative stands in the location before its fields.
+        kinds = [getattr(one.annotation, "__args__", ()) for one in annotation.model_fields.values()]
+        return inner + [annotation] * any(part in kind for kind in kinds)
+    arguments = getattr(annotation, "__args__", ())
+    return _alternatives(arguments[-1]) if arguments else []
+
+
+def _alternatives(annotation: Any) -> list[Any]:
+    """Return the models, lists and mappings of which a value may be one."""
     if _is_model(annotation) or getattr(annotation, "__origin__", None) in (list, dict):
-        return annotation
-    return next((a for a in getattr(annotation, "__args__", ()) if _is_model(a)), annotation)
+        return [annotation]
+    return [inner for one in getattr(annotation, "__args__", ()) for inner in _alternatives(one)]
 
 
 def _is_model(value: Any) -> bool:

@@ -4,13 +4,18 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from quartet_site._section import Finite, Positive, Section
+from quartet_site._section import Finite, Positive, Section, form
 from quartet_site._simulated import Simulated
 from quartet_site.errors import field_error
 
 MOST_SHIFT_M, MOST_TURN_RAD = 0.1, 0.35
 """A camera that is mounted farther from where /tf has it needs another URDF, not a correction."""
-RosName = Annotated[str, Field(pattern=r"^/?[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*$")]
+RosName = Annotated[
+    str,
+    form(
+        r"/?[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*", "a ROS name of letters, digits and _, such as /arm/state"
+    ),
+]
 
 
 def _websocket(url: str) -> str:
@@ -412,7 +417,10 @@ class Cameras(Section):
 class RobotFile(Section):
     """robot.yaml, whole."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+    name: Annotated[
+        str,
+        form("[a-z][a-z0-9_]{0,31}", "at most 32 lower-case letters, digits and _, the first a letter, as in arm_1"),
+    ]
     description: str = ""
     bridge: Bridge = Bridge()
     frames: Frames = Frames()

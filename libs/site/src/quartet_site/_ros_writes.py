@@ -4,18 +4,35 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from quartet_site._section import Positive, Section
+from quartet_site._section import Positive, Section, form
 from quartet_site.errors import field_error
 
-AbsoluteName = Annotated[str, Field(pattern=r"^/[A-Za-z][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*$", max_length=256)]
+AbsoluteName = Annotated[
+    str,
+    Field(max_length=256),
+    form(
+        r"/[A-Za-z][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*", "a full ROS name without wildcards, such as /robot/lights"
+    ),
+]
 """A full ROS name with its leading slash; no wildcards."""
 ParameterName = Annotated[
-    str, Field(pattern=r"^/[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_.\-]*$", max_length=256)
+    str,
+    Field(max_length=256),
+    form(
+        r"/[A-Za-z][A-Za-z0-9_]*(/[A-Za-z][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_.\-]*",
+        "/node:parameter, such as /controller_server:max_speed",
+    ),
 ]
 """`/node:parameter`."""
-MessageType = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(/msg)?/[A-Z][A-Za-z0-9]*$")]
-ServiceType = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(/srv)?/[A-Z][A-Za-z0-9]*$")]
-ActionType = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(/action)?/[A-Z][A-Za-z0-9]*$")]
+MessageType = Annotated[
+    str, form(r"[a-z][a-z0-9_]*(/msg)?/[A-Z][A-Za-z0-9]*", "a message type, such as std_msgs/msg/Bool")
+]
+ServiceType = Annotated[
+    str, form(r"[a-z][a-z0-9_]*(/srv)?/[A-Z][A-Za-z0-9]*", "a service type, such as std_srvs/srv/Empty")
+]
+ActionType = Annotated[
+    str, form(r"[a-z][a-z0-9_]*(/action)?/[A-Z][A-Za-z0-9]*", "an action type, such as nav2_msgs/action/Spin")
+]
 
 VELOCITY_TYPES = ("geometry_msgs/Twist", "geometry_msgs/TwistStamped")
 _PARAMETER_SERVICES = ("/set_parameters", "/set_parameters_atomically")

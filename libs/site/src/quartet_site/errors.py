@@ -12,7 +12,11 @@ class SiteError(Exception):
 
 
 class SiteFileError(SiteError):
-    """A robot, site or policy file cannot be used."""
+    """A robot, site or policy file cannot be used; `count` is how many faults the message has."""
+
+    def __init__(self, text: str, count: int = 1) -> None:
+        super().__init__(text)
+        self.count = count
 
 
 def field_error(text: str, *at: str | int) -> PydanticCustomError:

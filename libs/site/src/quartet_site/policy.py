@@ -10,15 +10,25 @@ from pydantic import Field, ValidationInfo, model_validator
 from quartet_site._outline import Outline
 from quartet_site._robot import RobotFile
 from quartet_site._ros_writes import AbsoluteName
-from quartet_site._section import Finite, Positive, Section
+from quartet_site._section import Finite, Positive, Section, form
 from quartet_site.errors import field_error
 from quartet_site.site import Name, Pose2D, SiteFile
 
-AgentName = Annotated[str, Field(pattern=r"^([a-z][a-z0-9_-]{0,31}|\*)$")]
+AgentName = Annotated[
+    str, form(r"[a-z][a-z0-9_-]{0,31}|\*", "the name of an agent in lower case, such as pick, or * for all")
+]
 """The `sub` of a grant; `*` is every agent that is not listed."""
-ToolPattern = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*__([a-z][a-z0-9_]*\*?|\*)$", max_length=128)]
+ToolPattern = Annotated[
+    str,
+    Field(max_length=128),
+    form(r"[a-z][a-z0-9_]*__([a-z][a-z0-9_]*\*?|\*)", "SERVER__TOOL, such as nav2__navigate_to_pose or moveit__*"),
+]
 """`<server>__<tool>`; a `*` at the end stands for any rest."""
-ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*__[a-z][a-z0-9_]*$", max_length=128)]
+ToolName = Annotated[
+    str,
+    Field(max_length=128),
+    form(r"[a-z][a-z0-9_]*__[a-z][a-z0-9_]*", "SERVER__TOOL without *, such as nav2__navigate_to_pose"),
+]
 Point = tuple[Finite, Finite, Finite]
 
 
@@ -151,7 +161,13 @@ class ApprovalRule(Section):
 
     tool: ToolPattern
     agents: list[AgentName] = ["*"]
-    when: dict[Annotated[str, Field(pattern=r"^[a-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$")], Range] = {}
+    when: dict[
+        Annotated[
+            str,
+            form(r"[a-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*", "an argument with its fields, such as target.position.2"),
+        ],
+        Range,
+    ] = {}
     """By argument; `target.position.2` is the third number of the field `position` of the argument `target`. All must
     match. A value that cannot be compared matches `ask` and `deny`, not `auto`."""
     then: Literal["auto", "ask", "deny"]

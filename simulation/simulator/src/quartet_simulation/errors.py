@@ -42,7 +42,11 @@ class UnknownNameError(SimulationError):
 
 
 class WorldFileError(SimulationError):
-    """A world file that cannot be used; the message has every fault with file, line and field."""
+    """A world file that cannot be used; the message has every fault with file, line and field, `count` in all."""
+
+    def __init__(self, text: str, count: int = 1) -> None:
+        super().__init__(text)
+        self.count = count
 
 
 class BuildingFileError(SimulationError):

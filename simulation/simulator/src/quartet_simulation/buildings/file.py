@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from quartet_simulation.worlds.piece import Finite, Length, Name, Section
-from quartet_site import Fault
+from quartet_simulation.worlds.piece import Finite, Length, Section
+from quartet_site import Fault, Name
 
 
 class StoreyEntry(Section):

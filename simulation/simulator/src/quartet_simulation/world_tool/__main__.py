@@ -12,22 +12,17 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from quartet_simulation.errors import SimulationError, UnknownNameError, WorldFileError
+from quartet_simulation.errors import SimulationError, UnknownNameError
 from quartet_simulation.world_tool import GENERATED
 from quartet_simulation.worlds import FILES, WORLD_FILE, WORLDS, World, find_world
 from quartet_simulation.worlds.load import load_world
 from quartet_simulation.worlds.site_file import site_text
-from quartet_site import Abilities, SiteFile, SiteFileError, load_robot, load_site, rendered
-
-if TYPE_CHECKING:
-    from quartet_simulation.mobile.build import RobotBuild
+from quartet_site import rendered
 
 FAULTS = 1
-SITE_FILE, ROBOT_FILE = "site.yaml", "robot.yaml"
+SITE_FILE = "site.yaml"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -43,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--robot-file",
         type=Path,
         action="append",
-        help="robot.yaml of a robot, may be repeated; default: that of the folder, or the home's robot",
+        help="robot.yaml of a robot, may be repeated; default: that of the folder",
     )
     site = commands.add_parser("site", help="write site.yaml anew from world.yaml")
     site.add_argument("folder", type=Path)
@@ -81,7 +76,9 @@ def _run(given: argparse.Namespace) -> int:
     if given.command == "new":
         return _new(given.folder, given.like)
     if given.command == "check":
-        return _check(given.folder, given.robot_file or [])
+        from quartet_simulation.world_tool.check import check_world
+
+        return 0 if check_world(given.folder, given.robot_file or []) else FAULTS
     if given.command == "site":
         (given.folder / SITE_FILE).write_text(site_text(load_world(given.folder)), encoding="utf-8")
         print(f"wrote {given.folder / SITE_FILE}")
@@ -145,109 +142,6 @@ def _find(world: str) -> World:
     if world not in WORLDS and not Path(world).exists():
         raise UnknownNameError("world", world, (*WORLDS, f"a folder with {WORLD_FILE}", "generated:SEED"))
     return find_world(world)
-
-
-def _check(folder: Path, robot_files: Sequence[Path]) -> int:
-    # What follows builds the world with each robot in it, which takes a second or two.
-    from quartet_simulation.world_tool.proof import unsolvable
-    from quartet_simulation.world_tool.reach import reach_report, unused_places
-
-    site, faults = _site_of(folder)
-    robots = _robots_of(folder, robot_files)
-    faults += robots.faults
-    world = None
-    try:
-        world = load_world(folder)
-    except WorldFileError as error:
-        faults.insert(0, str(error))
-    if world is not None and site is not None:
-        faults += _differences(site, world, folder)
-    if world is not None:
-        for name, build in robots.builds:
-            whose = f"{name}: " * (len(robots.builds) > 1)
-            faults += [whose + fault for fault in unsolvable(str(folder), build=build)]
-    report = robots.notes
-    if site is not None and robots.abilities:
-        faults += unused_places(site, robots.abilities)
-        report += reach_report(site, robots.abilities)
-    for fault in faults:
-        print(f"  {fault}", file=sys.stderr)
-    if world is None or faults:
-        print("\n".join([f"{folder}: {len(faults)} faults", *report]), file=sys.stderr)
-        if world is None or not robots.builds:
-            left_out = WORLD_FILE if world is None else ROBOT_FILE
-            print(f"What a robot reaches in it is proved once {left_out} has none", file=sys.stderr)
-        return FAULTS
-    print(
-        f"{folder}: {len(world.areas)} rooms, {len(world.surfaces)} surfaces, {len(world.containers)} containers, "
-        f"{len(world.homes)} things; every place is reached, every thing can be fetched"
-    )
-    print("\n".join(report))
-    return 0
-
-
-@dataclass
-class _Robots:
-    """The robots that work in a world."""
-
-    builds: list[tuple[str, RobotBuild]] = field(default_factory=list)
-    """Name of each, and how the simulation builds it."""
-    abilities: list[Abilities] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
-
-
-def _robots_of(folder: Path, files: Sequence[Path]) -> _Robots:
-    """Return the robots of these robot files, by default that of a folder's robot.yaml.
-
-    That one is built as the robot of the home where its file does not say how the simulation builds it.
-    """
-    from quartet_simulation.bodies.load import build_of
-    from quartet_simulation.mobile.build import SUMMIT
-    from quartet_simulation.world_tool.reach import abilities_of
-
-    found, own = _Robots(), folder / ROBOT_FILE
-    if not files and not own.is_file():
-        found.builds.append(("the home's robot", SUMMIT))
-        found.notes.append(f"there is no {own}: name robots with --robot to see what they do at each place")
-    for file in files or [own] * own.is_file():
-        try:
-            robot = load_robot(file)
-            build = SUMMIT if not files and robot.simulation is None else build_of(file)
-            found.builds.append((robot.name, build))
-            abilities, note = abilities_of(file)
-            found.abilities.append(abilities)
-            found.notes += [note] * bool(note)
-        except (SimulationError, SiteFileError) as error:
-            found.faults.append(str(error))
-    return found
-
-
-def _site_of(folder: Path) -> tuple[SiteFile | None, list[str]]:
-    """Return site.yaml of a folder, None where there is none or it has faults, and these."""
-    site = folder / SITE_FILE
-    try:
-        return (load_site(site), []) if site.is_file() else (None, [])
-    except SiteFileError as error:
-        return None, [str(error)]
-
-
-def _differences(known: SiteFile, world: World, folder: Path) -> list[str]:
-    """Return which names of the world site.yaml does not have, and which of its places are not in the world."""
-    site, found = folder / SITE_FILE, list[str]()
-    lists = {
-        "areas": (known.areas, world.areas),
-        "surfaces": (known.surfaces, world.surfaces),
-        "containers": (known.containers, world.containers),
-    }
-    for what, (told, there) in lists.items():
-        names, real = {one.name for one in told}, {one.name for one in there}
-        found += [f"{site}: {what}: '{name}' is not in {WORLD_FILE}" for name in sorted(names - real)]
-        found += [
-            f"{site}: {what}: '{name}' is missing, which {WORLD_FILE} has; `quartet world site {folder}` writes it anew"
-            for name in sorted(real - names)
-        ]
-    return found
 
 
 def _table(folder: Path, scenario: str | None, seed: int, kinds: Sequence[str]) -> int:

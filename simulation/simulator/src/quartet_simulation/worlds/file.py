@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from quartet_simulation.worlds.objects import CATALOGUE, Finish, ObjectKind
 from quartet_simulation.worlds.paint import Pattern, Rgb, rgb_of
 from quartet_simulation.worlds.piece import (
     Finite,
     Length,
-    Name,
     PaintName,
     Piece,
     Point,
@@ -24,16 +24,33 @@ from quartet_simulation.worlds.piece import (
 from quartet_simulation.worlds.pieces import AnyPiece, Bin, Model, ModelPath
 from quartet_simulation.worlds.prints import PATTERNS, PRINTABLE, Print, PrintPattern
 from quartet_simulation.worlds.world import Rect
-from quartet_site import Outline
+from quartet_site import Name, Outline, normalise
 
 WALL_HEIGHT, WALL_THICKNESS = 1.65, 0.10
 DOOR_HEIGHT, LEAF_THICKNESS = 2.0, 0.04
 
 
+def _hex(text: str) -> str:
+    if re.fullmatch("#[0-9a-fA-F]{6}", text) is None:
+        raise ValueError("the colour of a material is '#rrggbb' or [r, g, b] of 0 to 1")
+    return text
+
+
+def _place(text: str) -> str:
+    """Return the name of a place as names are compared; a floor zone keeps its floor: before it."""
+    zone = text.strip().removeprefix(FLOOR)
+    return normalise(text) if zone == text.strip() else FLOOR + normalise(zone)
+
+
+FLOOR = "floor:"
+PlaceName = Annotated[str, AfterValidator(_place)]
+"""A surface, or floor:<name of a floor zone>."""
+
+
 class Material(Section):
     """A material of this world alone."""
 
-    colour: Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$")] | tuple[Share, Share, Share]
+    colour: Annotated[str, AfterValidator(_hex)] | tuple[Share, Share, Share]
     pattern: Pattern = "plain"
 
 
@@ -138,7 +155,7 @@ class Thing(Section):
     """Something to carry around: of the catalogue, like something of the catalogue, or described here."""
 
     name: Name
-    like: str | None = None
+    like: Name | None = None
     """Thing of the catalogue that it looks like."""
     shape: Literal["cylinder", "box", "sphere", "bowl"] | None = None
     size: tuple[Length, Length, Length] | None = None
@@ -153,7 +170,7 @@ class Thing(Section):
     mass: Annotated[float, Field(gt=0, le=50)] | None = None
     """Mass [kg]."""
     aliases: list[Name] | None = None
-    places: Annotated[list[str], Field(min_length=1)]
+    places: Annotated[list[PlaceName], Field(min_length=1)]
     """Surfaces, and floor zones as floor:<name>; the place of an episode is drawn from these."""
 
     @model_validator(mode="after")
@@ -163,6 +180,16 @@ class Thing(Section):
             raise ValueError(
                 f"'{known}' is not in the catalogue, so shape, size and colour must be given; in the catalogue: "
                 f"{', '.join(sorted(CATALOGUE))}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _keeps_its_parts(self) -> Self:
+        base = CATALOGUE.get(self.like or self.name)
+        if base is not None and base.parts and self.shape not in (None, base.shape):
+            raise ValueError(
+                f"'{base.name}' consists of several parts, so shape cannot be {self.shape}; leave shape out, or leave "
+                "out like and give shape, size and colour"
             )
         return self
 
@@ -201,7 +228,7 @@ class Thing(Section):
             self.mass or (base.mass if base else 0.2),
             (self.colour if isinstance(self.colour, str) else hex_of(rgb),) if rgb else base.colours if base else (),
             tuple(self.aliases) if self.aliases is not None else base.aliases if base and self.like is None else (),
-            base.parts_in(rgb or base.rgb) if base and (shape, size) == (base.shape, base.size) else (),
+            base.parts_in(rgb or base.rgb, size) if base and shape == base.shape else (),
             self.finish or (base.finish if base else "matt"),
             drawn,
         )
@@ -259,7 +286,7 @@ class WorldFile(Section):
     people: Annotated[list[Person], Field(max_length=4)] = []
     parcels: Annotated[int, Field(ge=0, le=12)] = 0
     """How many parcels people have to fill a place with."""
-    layouts: dict[int, dict[str, str]] = {}
+    layouts: dict[int, dict[Name, PlaceName]] = {}
     """Place of single things for some seeds."""
     start_rooms: list[Name] = []
     """Where the robot may be at the start; all rooms when it is left out."""

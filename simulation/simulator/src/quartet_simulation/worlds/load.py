@@ -65,7 +65,7 @@ def _loaded(path: Path, _changed: tuple[int, ...]) -> World:
             separate=("doors", "furniture", "things"),
         )
     except SiteFileError as error:
-        raise WorldFileError(str(error)) from error
+        raise WorldFileError(str(error), error.count) from error
     return made[-1]
 
 

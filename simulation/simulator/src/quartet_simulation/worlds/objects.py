@@ -58,9 +58,19 @@ class ObjectKind:
         parts = [math.hypot(*part.offset[:2]) + max(part.half[:2]) for part in self.parts if part.solid]
         return max([body, *parts]) if self.shape != "irregular" else body
 
-    def parts_in(self, rgb: Rgb) -> tuple[Part, ...]:
-        """Return its parts for a thing of another colour: those of its own colour take the other one."""
-        return tuple(replace(part, rgb=rgb) if part.rgb == self.rgb else part for part in self.parts)
+    def parts_in(self, rgb: Rgb, size: tuple[float, float, float]) -> tuple[Part, ...]:
+        """Return its parts for a thing of its shape with another colour and size [m]: parts of its colour take that."""
+        sx, sy, sz = (new / old for new, old in zip(size, self.size, strict=True))
+
+        def scaled(values: tuple[float, float, float]) -> tuple[float, float, float]:
+            return values[0] * sx, values[1] * sy, values[2] * sz
+
+        return tuple(
+            replace(
+                part, rgb=rgb if part.rgb == self.rgb else part.rgb, offset=scaled(part.offset), half=scaled(part.half)
+            )
+            for part in self.parts
+        )
 
     @property
     def half_height(self) -> float:

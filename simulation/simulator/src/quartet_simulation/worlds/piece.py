@@ -9,14 +9,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from quartet_simulation.worlds.furniture import Furniture, Paint
 from quartet_simulation.worlds.world import Rect
+from quartet_site import Name, normalise
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Length = Annotated[float, Field(gt=0, le=50, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9' _-]{0,63}$")]
-"""Lower-case words as a person says them, as in site.yaml."""
 Point = tuple[Finite, Finite]
-PaintName = str | tuple[Share, Share, Share]
+PaintName = Annotated[str, AfterValidator(normalise)] | tuple[Share, Share, Share]
 """Colour word, material, '#rrggbb', or RGB of 0 to 1; the file's own materials count too."""
 Side = Literal["n", "e", "s", "w"]
 Painter = Callable[[PaintName], Paint]

@@ -15,7 +15,6 @@ from quartet_simulation.worlds.furniture import Furniture
 from quartet_simulation.worlds.piece import (
     Finite,
     Length,
-    Name,
     OnRect,
     Painter,
     PaintName,
@@ -30,6 +29,7 @@ from quartet_simulation.worlds.piece import (
 )
 from quartet_simulation.worlds.shelves import SceneTop, Shelf, WallBoard
 from quartet_simulation.worlds.world import Rect
+from quartet_site import Name
 
 
 def _found(value: Any, info: ValidationInfo) -> FixedModel:

@@ -9,8 +9,9 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from quartet_simulation.worlds.furniture import Furniture
 from quartet_simulation.worlds.paint import COLOURS
-from quartet_simulation.worlds.piece import Length, Name, Painter, Piece, Side, Top, WithTop
+from quartet_simulation.worlds.piece import Length, Painter, Piece, Side, Top, WithTop
 from quartet_simulation.worlds.world import Rect
+from quartet_site import Name
 
 BOARD, TOP, FOOT, POST = 0.025, 0.03, 0.05, 0.03
 """Thickness of boards, sides and back, of the top, height of the foot, and width of posts [m]."""
