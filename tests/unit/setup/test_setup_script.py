@@ -187,10 +187,11 @@ def test_a_second_run_does_nothing(with_uv: Path) -> None:
     assert len(uv_calls(with_uv)) == 2
 
 
-def robot_models(machine: Path, *names: str) -> subprocess.CompletedProcess[str]:
-    shutil.copy(ROOT / "scripts" / "robot-models", machine / "project" / "scripts" / "robot-models")
+def robot_models(machine: Path, *names: str, script: str = "robot-models") -> subprocess.CompletedProcess[str]:
+    for file in ("robot-models", "inspect-env", "cache-home"):
+        shutil.copy(ROOT / "scripts" / file, machine / "project" / "scripts" / file)
     return subprocess.run(
-        ["bash", str(machine / "project" / "scripts" / "robot-models"), *names],
+        ["bash", str(machine / "project" / "scripts" / script), *names],
         env={"PATH": str(machine / "bin"), "TMPDIR": str(machine), "HOME": str(machine)},
         capture_output=True,
         text=True,
@@ -210,6 +211,23 @@ def test_models_of_robots_are_installed_once_and_kept_by_later_set_ups(with_uv: 
     (with_uv / "project" / "uv.lock").write_text("2")
     assert run_setup(with_uv).returncode == 0
     assert ["--group fetch --group tiago" in call for call in uv_calls(with_uv)[2:]] == [True, True]
+
+
+def test_environment_with_inspect_has_the_models_of_robots(with_uv: Path) -> None:
+    assert robot_models(with_uv, "fetch").returncode == 0
+    (with_uv / "project" / ".quartet" / "inspect").mkdir()
+    made = robot_models(with_uv, script="inspect-env")
+    assert made.returncode == 0, made.stderr
+    sync, pip = uv_calls(with_uv)[-2:]
+    assert "--extra inspect --extra pettingzoo --group fetch --quiet" in sync
+    assert pip.startswith("pip install")
+    # A model that is installed later is installed in both environments.
+    assert robot_models(with_uv, "spot").returncode == 0
+    plain, sync, _ = uv_calls(with_uv)[3:]
+    assert "--group fetch --group spot" in plain
+    assert "--extra inspect --extra pettingzoo --group fetch --group spot --quiet" in sync
+    assert robot_models(with_uv, "spot").returncode == robot_models(with_uv, script="inspect-env").returncode == 0
+    assert len(uv_calls(with_uv)) == 6
 
 
 def test_models_that_cannot_be_installed_do_not_break_later_set_ups(with_uv: Path) -> None:
