@@ -1,5 +1,6 @@
 """Which files belong to which robot of a deployment."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,14 @@ def test_the_policy_that_is_named_comes_before_the_one_beside_the_site_file(tmp_
     known = load_robots(["summit", "second"], {"summit": own}, **STUDIO)
     assert (known["summit"].programs, known["summit"].approval_wait_s) == ("ask", 7)
     assert known["second"].programs != "ask"
+
+
+@pytest.mark.parametrize("field", ["policy_file", "resume_file"])
+def test_named_file_that_does_not_exist_is_refused(tmp_path, field):
+    wrong = tmp_path / "no.file"
+    said = f"QUARTET_ROBOTS: the {field} of 'summit' is {wrong}, which is no file; correct the path, or leave {field}"
+    with pytest.raises(SiteFileError, match=re.escape(said)):
+        load_robots(["summit"], {"summit": RobotFiles(**STUDIO, **{field: wrong})}, None, None)
 
 
 def test_a_robot_without_files_is_named():

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -89,10 +89,10 @@ def load_robots(
         # Robots of one place share what is known of it.
         if where not in sites:
             sites[where] = load_site(where)
-        policy_file = (entry.policy_file if entry is not None else None) or where.parent / "policy.yaml"
-        policy = load_policy(policy_file, sites[where], robot) if policy_file.is_file() else PolicyFile()
-        resume_file = (entry.resume_file if entry is not None else None) or path.parent / "resume.json"
-        resume = load_resume(resume_file) if resume_file.is_file() else None
+        policy_file = _find_file(name, entry, "policy_file", where.parent / "policy.yaml")
+        policy = load_policy(policy_file, sites[where], robot) if policy_file else PolicyFile()
+        resume_file = _find_file(name, entry, "resume_file", path.parent / "resume.json")
+        resume = load_resume(resume_file) if resume_file else None
         # Of several robots with the same name, each has a number after it.
         if resume is not None and resume.robot_id not in (robot.name, NUMBER.sub("", robot.name)):
             wrong = f"{resume_file} is the resume of '{resume.robot_id}', not of '{robot.name}' ({path})"
@@ -106,3 +106,21 @@ def load_robots(
         wait_s = policy.approval_wait_s if asks else 0.0
         known[name] = RobotSetup(robot, sites[where], wait_s, policy.programs, resume)
     return known
+
+
+def _find_file(
+    name: str, entry: RobotFiles | None, field: Literal["policy_file", "resume_file"], beside: Path
+) -> Path | None:
+    """Return the file that an entry of QUARTET_ROBOTS names, else `beside` if it exists.
+
+    Raises SiteFileError if the named file does not exist.
+    """
+    named: Path | None = getattr(entry, field, None)
+    if named is None:
+        return beside if beside.is_file() else None
+    if not named.is_file():
+        raise SiteFileError(
+            f"QUARTET_ROBOTS: the {field} of '{name}' is {named}, which is no file; correct the path, or leave "
+            f"{field} out to use {beside} if it exists"
+        )
+    return named
