@@ -13,7 +13,7 @@ from quartet_research.emos.drafting import RedrawError
 from quartet_research.emos.families import FAMILIES
 from quartet_research.emos.generate import draft, generate, make
 from quartet_research.emos.goals import AnyAt, At, Goal, IsDetected, NotHolding
-from quartet_research.emos.house import household_of
+from quartet_research.emos.house import building_names, building_of, household_of, region_at
 from quartet_research.emos.instance import Instance
 from quartet_research.emos.margins import in_view, reach_margin
 from quartet_research.emos.oracle import play, work_of
@@ -203,6 +203,19 @@ def test_stairs_are_stated_with_step_and_slope() -> None:
     (stairs,) = scene["regions_description"]["stairs"]
     assert (stairs["height_of_steps"], stairs["slope_in_degrees"]) == (0.15, 27.0)
     assert scene["objects_description"]["red box"]["horizontal_distance"] == {"agent_0": "inf"}
+
+
+@pytest.mark.parametrize("name", building_names())
+def test_regions_of_all_floors_have_different_names(name: str) -> None:
+    building = building_of(name)
+    seen: list[str] = []
+    for storey, one in building.storeys.items():
+        for area in one.world.areas:
+            seen.append(region_at(building, storey, *area.entry[:2]))
+    assert len(set(seen)) == len(seen) > 1
+    instance = instance_of({"agent_0": HALL}, [], {}).model_copy(update={"building": name, "things": {}, "starts": {}})
+    listed = json.loads(scene_text(instance)).get("regions_description", {}).get("floors")
+    assert listed is None or [region for regions in listed.values() for region in regions] == seen
 
 
 def test_unknown_family_names_the_valid_ones() -> None:

@@ -12,7 +12,7 @@ from quartet_research.emos.speakers import Rates, Speakers
 from quartet_research.emos.speakers.judging import SLIPS, find_obstacle, write_program
 from quartet_research.emos.speakers.reading import read_subtasks
 from quartet_teams import Discussion, NoPlanError
-from quartet_teams.emos import NOTHING, Outcome, Problem, Profile, agree, method_of, work
+from quartet_teams.emos import NOTHING, ROBOT_FUNCTIONS, Outcome, Problem, Profile, agree, method_of, work
 
 
 def body(*, step=0.0, slope=0.0, height=0.0, reach=(), camera=(1.2, 90.0, 0.0)):
@@ -113,6 +113,9 @@ class Room:
     def __init__(self, wrong=()):
         self.wrong, self.begun, self.pending = wrong, [], []
         self.over = False
+
+    def functions(self, robot):
+        return list(ROBOT_FUNCTIONS)
 
     def observe(self, robot):
         return f"{robot} stands"

@@ -10,12 +10,13 @@ from quartet_research.emos.goals import AnyAt, At
 from quartet_research.emos.instance import Instance
 from quartet_research.emos.proof import Proof
 from quartet_research.emos.speakers import Rates, Speakers
+from quartet_research.emos.stage import EpisodeStage
 from quartet_research.emos.study import STUDY
 from quartet_research.emos.trial import AT_OBJECT, AT_RECEPTACLE, PLACED
 from quartet_research.harness.study import Case
 from quartet_simulation.buildings import Stand, Thing
 from quartet_teams import SilentError
-from quartet_teams.emos import MOST_REPLANS
+from quartet_teams.emos import MOST_REPLANS, ROBOT_FUNCTIONS, Call, CallError
 
 pytestmark = pytest.mark.slow
 FLOOR = "ground floor"
@@ -97,6 +98,69 @@ async def test_a_forgotten_goal_is_a_false_success():
     speakers = [Speakers(Rates(forgotten=0.5), seed) for seed in range(6)]
     played = [await play("emos", one) for one in speakers]
     assert any(one.false_success and one.reason == "goals missed" for one in played)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            Call("nav_to_obj", {"target_obj": "kitchen"}),
+            "target_obj is 'kitchen', which is no object or place; valid: red",
+        ),
+        (
+            Call("pick", {"target_obj": "blue mat"}),
+            "target_obj is 'blue mat', which is no object; valid: red tin, black",
+        ),
+        (
+            Call("place", {"target_obj": "red tin", "target_location": "black jar"}),
+            "target_location is 'black jar', which is no place; valid: blue mat",
+        ),
+    ],
+)
+def test_a_call_with_an_unknown_name_is_refused_before_time_passes(call, said):
+    stage = EpisodeStage(INSTANCE)
+    with pytest.raises(CallError, match=said):
+        stage.begin("agent_0", call)
+    stage.begin("agent_0", Call("reset_arm"))
+    (outcome,) = stage.step()
+    assert (str(outcome.call), stage.steps) == ("reset_arm()", 1)
+
+
+def test_a_robot_observes_how_far_the_thing_of_its_last_call_is_and_whether_it_sees_it():
+    high = {**INSTANCE.things, "red tin": Thing(FLOOR, (3.9, 0.23, 2.6))}
+    stage = EpisodeStage(INSTANCE.model_copy(update={"things": high}))
+    assert stage.observe("agent_0").endswith("hold nothing.")
+    for function, thing in (("nav_to_obj", "red tin"), ("pick", "red tin"), ("nav_to_obj", "blue mat")):
+        stage.begin("agent_0", Call(function, {"target_obj": thing}))
+        (outcome,) = stage.step()
+        away = stage._household.distance("agent_0", thing)
+        assert f"from your base to '{thing}' is {away:.2f} m" in stage.observe("agent_0")
+        assert ("no camera of yours sees it" in stage.observe("agent_0")) == (thing == "red tin")
+        assert ("2.60 m high" in outcome.reason) == (function == "pick")
+    stage.begin("agent_0", Call("nav_to_obj", {"target_obj": "black jar"}))
+    stage.step()
+    assert stage.observe("agent_0").endswith(" m, and your cameras see it.")
+
+
+def test_a_robot_does_not_observe_what_another_has_taken_away():
+    stage = EpisodeStage(INSTANCE)
+    for robot, *calls in (("agent_0", "nav_to_obj", "pick"), ("agent_1", "nav_to_obj")):
+        for function in calls:
+            stage.begin(robot, Call(function, {"target_obj": "red tin"}))
+            (outcome,) = stage.step()
+            assert not outcome.reason
+    assert stage.observe("agent_0").endswith("and hold red tin.")
+    stage.begin("agent_0", Call("nav_to_obj", {"target_obj": "blue mat"}))
+    stage.step()
+    assert stage.observe("agent_1").endswith(" if it is where the scene says; no camera of yours sees it.")
+
+
+def test_functions_of_a_body_without_an_arm():
+    stage = EpisodeStage(INSTANCE)
+    assert list(stage.functions("agent_0")) == list(ROBOT_FUNCTIONS)
+    robot = stage._household.robots["agent_0"]
+    robot.body = replace(robot.body, arm=None)
+    assert list(stage.functions("agent_0")) == ["nav_to_obj", "wait", "send_request"]
 
 
 async def test_a_group_plans_again_while_robots_still_wait(monkeypatch):

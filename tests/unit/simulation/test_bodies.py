@@ -395,6 +395,7 @@ def test_a_group_is_shown_the_figures_that_decide():
     assert shown["perception"]["cameras_info"]["front"]["height"] == resume.perception.cameras_info["front"].height
     assert resume.reach is not None
     assert shown["manipulation"]["reach"][-1]["height"][1] == resume.reach.heights()[1]
+    assert "arm_workspace" not in shown["manipulation"], "its box has points that the hand does not reach"
     for entry in shown["manipulation"]["reach"]:
         (low, high), (_, farthest) = entry["height"], entry["distance"]
         assert resume.reach.claims(farthest, low + 0.001)

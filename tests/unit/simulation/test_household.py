@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -188,6 +189,18 @@ def test_call_that_cannot_be_done_fails_after_its_whole_limit(household, call, f
     assert not ended.ok
     assert reason in ended.reason
     assert ended.steps == household.steps == LIMITS[function]
+
+
+@pytest.mark.parametrize(
+    ("can", "limit"),
+    [
+        ("high can", r"1\.81 m high and \d\.\d\d m away; it reaches heights from 0\.\d\d to 1\.[1-7]\d m"),
+        ("deep can", r"0\.51 m high and 1\.4\d m away; at that height it reaches 1\.0\d m"),
+    ],
+)
+def test_failed_pick_states_what_was_measured_and_the_limit(household, can, limit):
+    assert do(household, "rover", "nav_to_obj", can).ok
+    assert re.search(limit, do(household, "rover", "pick", can).reason)
 
 
 @pytest.mark.parametrize(

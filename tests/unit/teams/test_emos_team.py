@@ -1,5 +1,8 @@
 """EMOS: how a group shares a task out, checks it, acts, and plans again."""
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from quartet_teams import Answer, Discussion, NoPlanError, SilentError, UnknownTeamError
@@ -8,6 +11,7 @@ from quartet_teams.emos import (
     MOST_REPLANS,
     MOST_TURNS,
     NOTHING,
+    ROBOT_FUNCTIONS,
     Agreement,
     Call,
     CallError,
@@ -23,6 +27,7 @@ from quartet_teams.emos import (
     parse_verdict,
     work,
 )
+from quartet_teams.emos._act import WOKEN
 
 PROBLEM = Problem(
     "move the cup and the jar",
@@ -68,12 +73,16 @@ async def agreed(script, method="emos", **others):
 class Room:
     """A stage in which each call takes one step, and fails as `failures` say."""
 
-    def __init__(self, failures=None, most_steps=100):
+    def __init__(self, failures=None, most_steps=100, armless=()):
         self.failures = failures or {}
+        self.armless = armless
         self.begun = []
         self.pending = []
         self.left = most_steps
         self.over = False
+
+    def functions(self, robot):
+        return [name for name in ROBOT_FUNCTIONS if robot not in self.armless or name not in ("pick", "place")]
 
     def observe(self, robot):
         return f"{robot} stands"
@@ -115,6 +124,52 @@ async def test_the_leader_hears_refusals_only_and_assigns_anew():
     assert "[slim]\nI refuse my subtask: too high" in second
     assert "[tall]" not in second
     assert script.asked.count("slim") == 1, "a robot without a subtask is not asked"
+
+
+async def test_an_accepted_subtask_is_not_checked_again_unless_faithful():
+    lines = {"leader": [BOTH, BOTH, "{tall||move both} {slim||Nothing to do}"], "tall": "{yes}"}
+    script = Script(**lines, slim="{no||too high}")
+    result, _ = await agreed(script)
+    assert (result.agreed, result.rounds) == (True, 3)
+    assert script.asked == [LEADER, *ROBOTS, LEADER, "slim", LEADER, "tall"]
+    assert result.chats["tall"].messages == [
+        (LEADER, "Your subtask: move the cup"), ("tall", "{yes}"),
+        (LEADER, "Your subtask: move both"), ("tall", "{yes}"),
+    ]  # fmt: skip
+    script = Script(**lines, slim="{no||too high}")
+    await agreed(script, "faithful")
+    assert script.asked[:6] == [LEADER, *ROBOTS, LEADER, *ROBOTS]
+
+
+@pytest.mark.parametrize(("method", "notes"), [("emos", 1), ("faithful", 0)])
+async def test_a_robot_learns_that_its_reply_without_braces_is_a_refusal(method, notes):
+    script = Script(leader=BOTH, tall="{yes}", slim=["Of course I can!", "{yes}"])
+    result, _ = await agreed(script, method)
+    assert (result.agreed, result.rounds) == (True, 2)
+    assert "I refuse my subtask: Of course I can!" in script.prompts_of(LEADER)[1]
+    assert script.prompts_of("slim")[1].count("[rules]\nYour reply has neither {yes} nor {no||reason}") == notes
+    for participant in (LEADER, "slim"):
+        assert "a reply without braces counts as a" in script.prompts_of(participant)[0]
+
+
+@pytest.mark.parametrize("rules", ["", "Only the width decides."])
+async def test_leader_and_checks_read_the_same_rules_of_numbers(rules):
+    script = Script(leader=BOTH, tall="{yes}", slim="{yes}")
+    await agree(replace(PROBLEM, rules=rules), method_of("emos"), Discussion(script), run)
+    sections = [
+        re.search(rf"# How to {verb}\n(.*?)\n# What|# How to {verb}\n(.*?)\n# Conversation", prompt, re.DOTALL)[0]
+        for verb, prompt in zip(("compare", "check", "check"), script.prompts, strict=True)
+    ]
+    said = rules or "distance[1]"
+    assert all(said in section and "$" not in section for section in sections)
+    assert all(("flying_height" in section) == (not rules) for section in sections)
+
+
+@pytest.mark.parametrize("method", ["no-numbers", "no-resume"])
+async def test_without_numbers_no_prompt_has_rules_of_numbers(method):
+    script = Script(leader=BOTH, tall="{yes}", slim="{yes}")
+    await agreed(script, method)
+    assert not any("How to compare" in prompt or "flying_height" in prompt for prompt in script.prompts)
 
 
 async def test_after_three_reassignments_the_last_plan_is_used():
@@ -233,7 +288,7 @@ def test_a_verdict_without_braces_is_a_no(answer, reason):
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ('{"function": "fly"}', "no function 'fly'"),
+        ('{"function": "fly"}', "no function 'fly'; valid: nav_to_obj, pick"),
         ('{"function": "pick"}', "target_obj is missing"),
         ('{"function": "wait", "target_obj": "cup"}', "no argument 'target_obj'"),
         ('{"function": "send_request", "request": "help", "target_agent": "arm"}', "no robot 'arm'"),
@@ -247,6 +302,28 @@ def test_a_wrong_call_names_what_is_valid(answer, said):
 def test_the_last_object_is_the_call():
     answer = 'not {"function": "wait"} but {"function": "place", "target_obj": "cup", "target_location": "shelf"}'
     assert parse_call(answer, ROBOTS) == Call("place", {"target_obj": "cup", "target_location": "shelf"})
+
+
+async def test_a_body_without_an_arm_has_no_function_of_an_arm():
+    pick = '{"function": "pick", "target_obj": "cup"}'
+    script = Script(tall=["list", pick, WAITS], slim=["list", pick, WAITS])
+    room = Room(armless=("slim",))
+    await acted(script, room)
+    prompts = {robot: script.prompts_of(robot) for robot in ROBOTS}
+    assert [prompts[robot][0].count("\npick(target_obj): ") for robot in ROBOTS] == [1, 0]
+    assert ("tall", "pick(cup)") in room.begun
+    assert ("slim", "pick(cup)") not in room.begun
+    assert "you have no function 'pick'; valid: nav_to_obj, reset_arm, wait, send_request" in prompts["slim"][2]
+
+
+async def test_the_calls_of_the_prompt_are_valid():
+    script = Script(tall=["list", WAITS], slim=["list", WAITS])
+    await acted(script, Room())
+    listing, calling = script.prompts_of("tall")
+    assert "none of\nits calls is made" in listing
+    shown = [line for line in calling.splitlines() if line.startswith("{")]
+    assert [parse_call(line, ROBOTS).function for line in shown] == ["nav_to_obj", "wait"]
+    assert "before any robot acted" in calling
 
 
 async def acted(script, room, method="emos", assignment=None):
@@ -283,6 +360,7 @@ async def test_a_request_arrives_with_the_next_observation():
     await acted(script, room)
     assert "tall asks: bring the jar" in script.prompts_of("slim")[2]
     assert ("tall", "wait()") in room.begun, "the sender waits"
+    assert WOKEN not in script.prompts_of("slim")[2], "it was not waiting"
 
 
 async def test_a_robot_without_a_subtask_is_asked_only_when_it_gets_a_message():
@@ -294,6 +372,7 @@ async def test_a_robot_without_a_subtask_is_asked_only_when_it_gets_a_message():
     room = Room()
     await acted(script, room, assignment={"tall": "move", "slim": NOTHING})
     assert ("slim", "nav_to_obj(jar)") in room.begun
+    assert f"slim stands\n{WOKEN}\ntall asks: bring the jar" in script.prompts_of("slim")[0]
 
 
 async def test_malformed_calls_are_answered_counted_and_end_in_waiting():

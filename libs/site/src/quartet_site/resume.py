@@ -189,7 +189,8 @@ def capabilities(resume: Resume, *, numbers: bool, from_above: bool = False) -> 
     Args:
         resume: with summaries.
         numbers: whether figures of mobility, cameras and reach are shown, or the summaries alone. Reach is at any angle
-            of the hand; bands with nearly the same distances are one, whose distances all of them claim.
+            of the hand; bands with nearly the same distances are one, whose distances all of them claim. The arm's
+            workspace is not shown: its sphere or box contains points that the hand does not reach.
         from_above: reach is that of a hand that points straight down, band by band.
     """
     names = {"robot_type": resume.robot_type}
@@ -210,10 +211,7 @@ def capabilities(resume: Resume, *, numbers: bool, from_above: bool = False) -> 
             for name, camera in resume.perception.cameras_info.items()
         }
         bands = _from_above(resume.reach) if from_above else _merged(resume.reach)
-        parts["manipulation"] |= {
-            "arm_workspace": resume.manipulation.model_dump()["arm_workspace"],
-            "reach": [{"height": height, "distance": span} for height, span in bands],
-        }
+        parts["manipulation"]["reach"] = [{"height": height, "distance": span} for height, span in bands]
     return json.dumps(names | parts)
 
 

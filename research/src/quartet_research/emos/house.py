@@ -45,4 +45,11 @@ def household_of(instance: Instance, step_limit: int) -> Household:
 
 def region_at(building: Building, storey: str, x: float, y: float) -> str:
     """Return the name of the region at a point of a storey."""
-    return area_at(building.storey(storey).world, x, y) or NO_AREA
+    area = area_at(building.storey(storey).world, x, y)
+    return region_name(building, storey, area) if area else NO_AREA
+
+
+def region_name(building: Building, storey: str, area: str) -> str:
+    """Return a name of an area that no other storey has: with its storey if other storeys have an area of this name."""
+    names = [one.name for known in building.storeys.values() for one in known.world.areas]
+    return area if names.count(area) == 1 else f"{area} of the {storey}"

@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any
 
-from quartet_research.emos.house import body_of, building_of, region_at, resume_of_body
+from quartet_research.emos.house import body_of, building_of, region_at, region_name, resume_of_body
 from quartet_research.emos.instance import Instance
 from quartet_simulation.buildings import Building, Stand, Thing, routes_of
 from quartet_site import capabilities
@@ -46,7 +46,10 @@ def problem_of(instance: Instance) -> Problem:
 
 def _regions(building: Building) -> dict[str, Any]:
     """Return the regions of each floor, and what connects the floors."""
-    floors = {name: [area.name for area in storey.world.areas] for name, storey in building.storeys.items()}
+    floors = {
+        name: [region_name(building, name, area.name) for area in storey.world.areas]
+        for name, storey in building.storeys.items()
+    }
     stairs = [
         {
             "connects": [_where(building, end.storey, end.x, end.y) for end in (one.start, one.end)],

@@ -1,6 +1,6 @@
 """Execution: each robot writes a list of actions, then makes one call after the other; all act at the same time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -19,13 +19,23 @@ MOST_MALFORMED = 3
 """Answers of a robot in a row that are no call; then it waits."""
 SUCCESS = "Success"
 WAIT, SEND_REQUEST = "wait", "send_request"
+WOKEN = "You waited. You are asked because of the following message; do what you can about it, then wait."
 ROBOT_FUNCTIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "nav_to_obj": (("target_obj",), "move to an object or place and face it"),
-    "pick": (("target_obj",), "pick up an object that is near"),
-    "place": (("target_obj", "target_location"), "put the object that you hold at a place that is near"),
-    "reset_arm": ((), "move the arm back to its posture"),
-    WAIT: ((), "wait for the others"),
-    SEND_REQUEST: (("request", "target_agent"), "send a message to another robot and wait"),
+    "nav_to_obj": (
+        ("target_obj",),
+        "go to the nearest point where you can stand at an object or place, over stairs as well, and face it",
+    ),
+    "pick": (("target_obj",), "pick an object up with an empty hand, after you have gone to it"),
+    "place": (
+        ("target_obj", "target_location"),
+        "put the object that you hold at a place, after you have gone to the place",
+    ),
+    "reset_arm": ((), "fold the arm; no other function needs this"),
+    WAIT: ((), "do nothing until the others go on; you keep what you hold and stay where you are"),
+    SEND_REQUEST: (
+        ("request", "target_agent"),
+        "send a message to another robot, which reads it after its current call, and wait",
+    ),
 }
 """Arguments and meaning of each function."""
 
@@ -68,8 +78,12 @@ class Stage(Protocol):
         """Whether no further call can be made: the task is done, or the limit of steps is reached."""
         ...
 
+    def functions(self, robot: str) -> Collection[str]:
+        """Return the functions that the body of a robot has."""
+        ...
+
     def observe(self, robot: str) -> str:
-        """Return where a robot is and what it holds, as text."""
+        """Return where a robot is, what it holds, and what it measures, as text."""
         ...
 
     def begin(self, robot: str, call: Call) -> None:
@@ -149,15 +163,21 @@ async def act(
     return acted
 
 
-def parse_call(answer: str, robots: Sequence[str]) -> Call:
-    """Return the call of the last JSON object in an answer. Raises AnswerError."""
+def parse_call(answer: str, robots: Sequence[str], functions: Collection[str] = tuple(ROBOT_FUNCTIONS)) -> Call:
+    """Return the call of the last JSON object in an answer. Raises AnswerError.
+
+    Args:
+        answer: reply of a robot.
+        robots: names of the robots.
+        functions: those that the robot has.
+    """
     try:
         found = parse_plan(answer)
     except NoPlanFoundError:
         raise NoPlanFoundError(f'there is no JSON object such as {{"function": "{WAIT}"}} in the answer') from None
     function = found.pop("function", "")
-    if function not in ROBOT_FUNCTIONS:
-        raise MalformedPlanError(f"there is no function {function!r}; valid: {', '.join(ROBOT_FUNCTIONS)}")
+    if function not in functions:
+        raise MalformedPlanError(f"you have no function {function!r}; valid: {', '.join(functions)}")
     names = ROBOT_FUNCTIONS[function][0]
     if missing := [name for name in names if not found.get(name)]:
         raise MalformedPlanError(f"{function} needs {', '.join(names)}; {missing[0]} is missing")
@@ -194,7 +214,8 @@ class _Actor:
 
     async def begin(self, stage: Stage, others: Mapping[str, "_Actor"]) -> None:
         """Choose the next call and begin it."""
-        self._chat.say("observation", "\n".join([stage.observe(self.robot), *self.inbox]))
+        woken = [WOKEN] if self.inbox and (self.waits or not self._has_work) else []
+        self._chat.say("observation", "\n".join([stage.observe(self.robot), *woken, *self.inbox]))
         self._has_work |= bool(self.inbox)
         self.inbox.clear()
         call = await self._choose(stage)
@@ -205,11 +226,11 @@ class _Actor:
     async def _choose(self, stage: Stage) -> Call:
         """Return the call that the robot has begun: the first valid one of its answers, or to wait."""
         for _ in range(MOST_MALFORMED):
-            text = await self._ask()
+            text = await self._ask(stage.functions(self.robot))
             if text is None:
                 break
             try:
-                call = parse_call(text, self._prompts.problem.robots)
+                call = parse_call(text, self._prompts.problem.robots, stage.functions(self.robot))
                 # A sender waits, as published.
                 stage.begin(self.robot, Call(WAIT) if call.function == SEND_REQUEST else call)
             except AnswerError as error:
@@ -220,27 +241,26 @@ class _Actor:
         stage.begin(self.robot, Call(WAIT))
         return Call(WAIT)
 
-    async def _ask(self) -> str | None:
+    async def _ask(self, functions: Collection[str]) -> str | None:
         """Return the robot's answer, None if it has no turn left, has nothing to do or does not answer."""
         if not self._has_work:
             return None
         try:
             if not self._listed:
                 self._listed = True
-                self._chat.say(self.robot, await self._say(listed=False))
+                self._chat.say(self.robot, await self._say(functions, listed=False))
             if self._turns >= MOST_TURNS:
                 return None
             self._turns += 1
-            text = await self._say(listed=True)
+            text = await self._say(functions, listed=True)
         except SilentError:
             self.silent = True
             return None
         self._chat.say(self.robot, text)
         return text
 
-    async def _say(self, *, listed: bool) -> str:
-        functions = "\n".join(
-            f"{name}({', '.join(arguments)}): {meaning}" for name, (arguments, meaning) in ROBOT_FUNCTIONS.items()
-        )
-        prompt = self._prompts.actor(self.robot, self._subtask, functions, self._chat, listed=listed)
+    async def _say(self, functions: Collection[str], *, listed: bool) -> str:
+        known = {name: one for name, one in ROBOT_FUNCTIONS.items() if name in functions}
+        text = "\n".join(f"{name}({', '.join(arguments)}): {meaning}" for name, (arguments, meaning) in known.items())
+        prompt = self._prompts.actor(self.robot, self._subtask, text, self._chat, listed=listed)
         return await self._discussion.ask(self.robot, prompt)

@@ -9,7 +9,7 @@ from quartet_teams._checks import Checker
 from quartet_teams._discussion import Discussion, Refusal, Turn
 from quartet_teams.emos._problem import Assignment, Method, Problem
 from quartet_teams.emos._prompts import Prompts
-from quartet_teams.emos._replies import is_nothing, parse_assignment, parse_verdict
+from quartet_teams.emos._replies import has_verdict, is_nothing, parse_assignment, parse_verdict
 from quartet_teams.errors import SilentError
 
 LEADER = "leader"
@@ -17,6 +17,7 @@ MOST_REASSIGNMENTS = 3
 """Reassignments after refusals; the last assignment is used whatever the robots say (the published code)."""
 MOST_ATTEMPTS = 3
 """Answers of the leader that may be refused for one assignment."""
+NO_VERDICT = "Your reply has neither {yes} nor {no||reason}, so it counts as a refusal of your subtask."
 
 
 @dataclass
@@ -52,6 +53,8 @@ async def agree(
 ) -> Agreement:
     """Let the group share a task out.
 
+    A robot is not asked again about a subtask that it has accepted, unless the method is faithful.
+
     Args:
         problem: task, scene and robots.
         method: parts of the method.
@@ -70,13 +73,19 @@ async def agree(
     if not method.discussion:
         return Agreement(dict.fromkeys(problem.robots, problem.task), agreed=True, chats=chats)
     chat = Chat(most_tokens)
-    result = Agreement({}, chats=chats, rounds=0)
+    result, accepted = Agreement({}, chats=chats, rounds=0), Assignment()
     for _ in range(1 + MOST_REASSIGNMENTS):
         result.assignment = await _assign(prompts, discussion, chat, checker or _NoChecks())
         result.rounds += 1
         if not method.reflection:
             break
-        refusals, result.silent = await _ask_robots(prompts, discussion, chats, result.assignment, run)
+        asked = {
+            robot: subtask
+            for robot, subtask in result.assignment.items()
+            if method.faithful or accepted.get(robot) != subtask
+        }
+        refusals, result.silent = await _ask_robots(prompts, discussion, chats, asked, run)
+        accepted = {robot: subtask for robot, subtask in result.assignment.items() if robot not in refusals}
         result.agreed = not refusals
         if result.agreed:
             break
@@ -121,4 +130,6 @@ async def _ask_robots(
             continue
         if (reason := parse_verdict(answer)) is not None:
             refusals[robot] = reason
+            if not has_verdict(answer) and not prompts.method.faithful:
+                chat.say("rules", NO_VERDICT)
     return refusals, silent

@@ -29,6 +29,8 @@ class Problem:
     task: str
     scene: str
     profiles: Sequence[Profile]
+    rules: str = ""
+    """How the numbers of scene and resumes decide; empty: as in a building (prompts/rules.md)."""
 
     @property
     def robots(self) -> list[str]:

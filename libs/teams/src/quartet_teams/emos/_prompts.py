@@ -27,7 +27,7 @@ class Prompts:
 
     def robot(self, robot: str, chat: Chat) -> str:
         """Return the prompt of a robot that checks its subtask."""
-        check = _template("check" if self.method.programs else "judge").template.strip()
+        check = _template("check" if self.method.programs else "judge").substitute(self._shared).strip()
         return self._render("robot", chat, robot=robot, own=self._own(robot), check=check)
 
     def actor(self, robot: str, subtask: str, functions: str, chat: Chat, *, listed: bool) -> str:
@@ -39,6 +39,12 @@ class Prompts:
     def _own(self, robot: str) -> str:
         return self.method.describe(next(one for one in self.problem.profiles if one.name == robot))
 
+    @property
+    def _rules(self) -> str:
+        """How numbers decide; empty if resumes have no numbers."""
+        rules = self.problem.rules or _template("rules").template
+        return rules.strip() if self.method.programs else ""
+
     @functools.cached_property
     def _shared(self) -> dict[str, str]:
         robots = "\n".join(f"## {one.name}\n{self.method.describe(one)}" for one in self.problem.profiles)
@@ -48,6 +54,7 @@ class Prompts:
             "robots": robots,
             "names": ", ".join(self.problem.robots),
             "happened": self.happened,
+            "rules": self._rules,
         }
 
     def _render(self, name: str, chat: Chat, **own: str) -> str:

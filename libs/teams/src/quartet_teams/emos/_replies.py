@@ -61,6 +61,11 @@ def parse_verdict(answer: str) -> str | None:
     return None if word.lower() == "yes" else reason.strip() or "no reason given"
 
 
+def has_verdict(answer: str) -> bool:
+    """Return whether an answer has a braced yes or no."""
+    return _VERDICT.search(answer) is not None
+
+
 def is_nothing(subtask: str) -> bool:
     """Return whether a subtask says that the robot waits."""
     return subtask.strip(" .!").lower() == NOTHING.lower()

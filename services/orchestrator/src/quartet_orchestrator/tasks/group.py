@@ -20,10 +20,14 @@ These errands are left. Each carries one object from an area to a place:
 {errands}
 A subtask is a list of these errands, exactly as they are written here, separated by semicolons. The robot does them in
 this order, one at a time. Each errand goes to one robot. A robot that holds an object brings it to its place first."""
-SCENE = """The hand comes from above. It goes around an object whose width is at most its widest_grasp. To put an object
-down, it gets to the hand_height of the place for that object, at the horizontal distance of the place. A camera must be
-higher than the place. The drive of a robot is how far it is from where it begins the errand.
-{numbers}"""
+RULES = """Only these numbers decide, in metres, for a robot and one errand:
+- Way: its horizontal_distance to the object and to the place is a number. It is "inf" if the robot cannot go there.
+- Pick: the width of the object is at most the robot's widest_grasp. An unknown width excludes nothing.
+- Put down: the hand comes from above. The robot's reach has an item with distance[0] <= horizontal_distance of the
+  place <= distance[1] and hand_height of the place for that object <= height[1].
+- See: the height of one of the robot's cameras is more than the height of the place.
+A robot without such a number in its description is not limited by it. The drive of a robot is how far it is from where
+it begins the errand: among robots that can do it, a short drive is better."""
 
 
 @dataclass
@@ -75,7 +79,7 @@ def problem_of(state: GroupState, scene: HomeScene, briefs: Mapping[str, RobotBr
     errands = "\n".join(errand.action for errand in state.open)
     task = TASK.format(sentence=state.split.sentence, errands=errands)
     numbers = json.dumps(_numbers(state, scene, briefs))
-    return Problem(task, SCENE.format(numbers=numbers), [_profile(robot, briefs[robot]) for robot in scene.robots])
+    return Problem(task, numbers, [_profile(robot, briefs[robot]) for robot in scene.robots], RULES)
 
 
 class SubtaskChecker:

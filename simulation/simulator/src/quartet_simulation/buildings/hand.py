@@ -21,6 +21,8 @@ ADJUST_M, SPACING_M = 0.6, 0.15
 """A robot moves its base by up to so much to reach a point, and tries poses so far apart [m]."""
 AT_ONCE, MOST_POSES = 24, 96
 """Base poses whose hand poses are searched for together, and base poses in all."""
+LEVEL_M = 0.05
+"""Sampled positions of the hand that differ in height by at most this count as one height [m]."""
 ROUNDS = 12
 """Starts of the search for each base pose."""
 
@@ -29,12 +31,14 @@ ROUNDS = 12
 class Reach:
     """A pose of the base, and joints (J,) of the arm that bring the hand to a point; None: no such pose was found.
 
-    `tried` base poses stand free and near enough; `farthest` is the greatest horizontal reach of the hand [m].
+    `tried` base poses stand free and near enough. `farthest` is the greatest horizontal reach of the hand at the height
+    of the point, 0 if it does not get to that height; `heights` are its lowest and highest point above the floor [m].
     """
 
     pose: tuple[Stand, np.ndarray] | None
     tried: int
     farthest: float
+    heights: tuple[float, float]
 
 
 @lru_cache(maxsize=32)
@@ -53,8 +57,10 @@ def reach(floor: Floor, body: Body, at: Stand, point: Position, seed: int) -> Re
     how the arm gets there.
     """
     samples = samples_of(body)
-    farthest = float(np.hypot(samples.points[:, 0], samples.points[:, 1]).max()) + BEYOND_M
-    stands = list(_stands(floor, at, point, farthest))
+    away, heights = np.hypot(samples.points[:, 0], samples.points[:, 1]), samples.points[:, 2] + at.height
+    level = float(away[np.abs(heights - point[2]) <= LEVEL_M].max(initial=0.0))
+    span = float(heights.min()), float(heights.max())
+    stands = list(_stands(floor, at, point, float(away.max()) + BEYOND_M))
     # A new one each time, since what it has found before changes what it finds.
     solver, tried = Solver(samples, seed), 0
     for first in range(0, len(stands), AT_ONCE):
@@ -69,8 +75,8 @@ def reach(floor: Floor, body: Body, at: Stand, point: Position, seed: int) -> Re
         joints = solver.solve(points, from_above=False, rounds=ROUNDS, also_free=clear)
         for stand, one in zip(group, joints, strict=True):
             if not np.isnan(one[0]):
-                return Reach((stand, one), tried, farthest)
-    return Reach(None, tried, farthest)
+                return Reach((stand, one), tried, level, span)
+    return Reach(None, tried, level, span)
 
 
 def _stands(floor: Floor, at: Stand, point: Position, farthest: float) -> Iterator[Stand]:

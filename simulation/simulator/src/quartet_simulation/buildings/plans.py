@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from quartet_simulation.buildings.hand import reach
+from quartet_simulation.buildings.hand import Reach, reach
 from quartet_simulation.buildings.scene import STEP_S, Call, Plan, Robot, Scene
 
 WAIT = "wait"
@@ -119,12 +119,8 @@ def _reach(scene: Scene, robot: Robot, call: Call, seed: int) -> Plan:
     found = reach(robot.routes.floor(stand.storey), robot.body, stand, place.position, seed)
     if found.pose is None:
         away = math.dist((stand.x, stand.y), place.position[:2])
-        return _failed(
-            robot,
-            call.name,
-            f"the hand does not get to '{target}', {place.position[2]:.2f} m high and {away:.2f} m away, from any of "
-            f"{found.tried} poses near by; it reaches at most {found.farthest:.2f} m",
-        )
+        measured = f"'{target}', {place.position[2]:.2f} m high and {away:.2f} m away"
+        return _failed(robot, call.name, f"the hand does not get to {measured}; {_limit(found, away)}")
     base, joints = found.pose
     assert robot.body.arm is not None
     seconds = np.abs(joints - robot.folded) / np.where(robot.body.arm.chain.slides, SLIDE_M_S, TURN_RAD_S)
@@ -135,3 +131,14 @@ def _reach(scene: Scene, robot: Robot, call: Call, seed: int) -> Plan:
         return _failed(robot, call.name, f"it takes more than {LIMITS[call.name]} steps to reach '{target}'")
     done = f"holds '{target}'" if call.name == "pick" else f"put '{call.target_obj}' at '{target}'"
     return Plan(True, done, max(steps, 1), base, seen=place)
+
+
+def _limit(found: Reach, away: float) -> str:
+    """Return which limit keeps a hand from a point at a horizontal distance [m]."""
+    if found.farthest == 0:
+        low, high = found.heights
+        return f"it reaches heights from {low:.2f} to {high:.2f} m"
+    reached = f"at that height it reaches {found.farthest:.2f} m"
+    if away > found.farthest:
+        return reached
+    return f"{reached}, but no free pose of the arm was found from {found.tried} positions of the base near by"
