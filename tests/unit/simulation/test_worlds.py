@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from quartet_perception.scene.colour import parse_colours
 from quartet_simulation.codes import NavCode
 from quartet_simulation.errors import SimulationError, UnknownNameError
 from quartet_simulation.reachability import (
@@ -18,7 +19,9 @@ from quartet_simulation.reachability import (
 from quartet_simulation.robot import dimensions as dim
 from quartet_simulation.simulation import Simulation
 from quartet_simulation.worlds import find_world
+from quartet_simulation.worlds.file import Thing
 from quartet_simulation.worlds.objects import CATALOGUE
+from quartet_simulation.worlds.paint import COLOURS, MATERIALS
 from quartet_simulation.worlds.site_file import describe_world
 from quartet_site import load_robot, load_site
 
@@ -276,3 +279,11 @@ def test_a_flat_thing_that_falls_into_a_bin_lies_on_its_bottom(home):
         home.step(0.8)
         lies_at = home.truth()["objects"]["black remote control"]["position"][2]
         assert lies_at == pytest.approx(0.004 + 0.012, abs=0.001), (height, yaw)
+
+
+@pytest.mark.parametrize("paint", [*COLOURS, *MATERIALS, "marble", "#8040c0"])
+def test_perception_knows_the_colour_of_every_paint(paint):
+    marble = {"marble": (0.8, 0.8, 0.82)}
+    thing = Thing(name="candle", shape="cylinder", size=(0.05, 0.05, 0.1), colour=paint, places=["table"])
+    [stated] = thing.kind(marble).colours
+    assert parse_colours([stated]) == [stated]

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from quartet_simulation.worlds.objects import CATALOGUE, Finish, ObjectKind
-from quartet_simulation.worlds.paint import Pattern, Rgb, rgb_of
+from quartet_simulation.worlds.paint import Pattern, Rgb, rgb_of, seen_as
 from quartet_simulation.worlds.piece import (
     Finite,
     Length,
@@ -226,17 +226,12 @@ class Thing(Section):
             size,
             rgb or (base.rgb if base else (0.5, 0.5, 0.5)),
             self.mass or (base.mass if base else 0.2),
-            (self.colour if isinstance(self.colour, str) else hex_of(rgb),) if rgb else base.colours if base else (),
+            (seen_as(self.colour, rgb),) if self.colour is not None and rgb else base.colours if base else (),
             tuple(self.aliases) if self.aliases is not None else base.aliases if base and self.like is None else (),
             base.parts_in(rgb or base.rgb, size) if base and shape == base.shape else (),
             self.finish or (base.finish if base else "matt"),
             drawn,
         )
-
-
-def hex_of(rgb: tuple[float, ...]) -> str:
-    """Return RGB of 0 to 1 as '#rrggbb'."""
-    return "#" + "".join(f"{round(255 * c):02x}" for c in rgb)
 
 
 class Person(Section):

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from quartet_simulation.errors import WorldFileError
 from quartet_simulation.worlds.faults import faults_of
-from quartet_simulation.worlds.file import Door, Room, Wall, WorldFile, hex_of
+from quartet_simulation.worlds.file import Door, Room, Wall, WorldFile
 from quartet_simulation.worlds.fixed_model import FixedModels
 from quartet_simulation.worlds.free_floor import FreeFloor
 from quartet_simulation.worlds.objects import PARCEL, parcel_kind
-from quartet_simulation.worlds.paint import WOODS, rgb_of
+from quartet_simulation.worlds.paint import WOODS, hex_of, rgb_of
 from quartet_simulation.worlds.piece import PaintName, Piece, Pose, Top
 from quartet_simulation.worlds.pieces import Bin, Model, RoundTable
 from quartet_simulation.worlds.scene import build_scene, closing_of

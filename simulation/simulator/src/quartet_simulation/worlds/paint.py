@@ -33,6 +33,19 @@ WOODS: dict[str, Rgb] = {"wood": (0.47, 0.31, 0.18), "beech": (0.70, 0.59, 0.44)
 FLOORS: dict[str, Rgb] = {"tiles": (0.74, 0.75, 0.76), "parquet": (0.70, 0.66, 0.60)}
 MATERIALS: dict[str, Rgb] = {**WOODS, **FLOORS}
 """Materials that every world has, with their mean colour."""
+UNSPOKEN = {"cream", "steel"}
+"""Colours that perception does not know by name."""
+
+
+def seen_as(paint: str | Rgb, rgb: Rgb) -> str:
+    """Return how site.yaml states the colour of a paint: a word that perception knows, or '#rrggbb'."""
+    spoken = isinstance(paint, str) and (paint == "wood" or paint in COLOURS.keys() - UNSPOKEN)
+    return str(paint) if spoken else hex_of(rgb)
+
+
+def hex_of(rgb: tuple[float, ...]) -> str:
+    """Return RGB of 0 to 1 as '#rrggbb'."""
+    return "#" + "".join(f"{round(255 * c):02x}" for c in rgb)
 
 
 def rgb_of(paint: str | Rgb, own: dict[str, Rgb]) -> Rgb | None:
