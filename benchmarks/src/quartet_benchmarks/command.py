@@ -12,7 +12,7 @@ from quartet_benchmarks.all_suites import PAGE, run_all
 from quartet_benchmarks.errors import MeasurementError, OptionError, UnknownSuiteError
 from quartet_benchmarks.print import print_result
 from quartet_benchmarks.result import BenchParameters, BenchResult
-from quartet_deployment import DEFAULT_SENSORS
+from quartet_deployment import DEFAULT_SENSORS, project_root
 
 SUITES = {
     "architectures": "quartet_research.architectures",
@@ -50,7 +50,7 @@ SUITES_WITH: dict[str, tuple[str, ...]] = {
     "sensors": ("architectures", "bins", "fleet", "grasps", "home", "perception", "time", "tools"),
     "catalogue": ("home", "perception"),
     **dict.fromkeys(("tier", "kind", "vary"), ("home",)),
-    "world": ("home",),
+    **dict.fromkeys(("world", "several --seed"), ("home",)),
     "robot": ("architectures", "dispatch", "home", "resume", "teams"),
     "several --robot": ("dispatch", "resume", "teams"),
     "flame": ("time",),
@@ -69,7 +69,8 @@ SUITES_WITH: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("person", "temperature", "wording"), ("roco",)),
 }
 """Suites that have an option, by its name; options that all suites have are not in it."""
-CATALOGUES = ("exact", "rough", "unsized")
+CATALOGUES = ("exact", "stated", "rough", "unsized")
+RESULTS = project_root() / "benchmarks" / "results"
 LOG_WIDTH = 180
 
 
@@ -84,11 +85,11 @@ def bench(
     suite: str | None,
     *,
     episodes: int | None = None,
-    seed: int | None = None,
+    seeds: Sequence[int] = (),
     short: bool = False,
     json_path: Path | None = None,
     sensors: str = DEFAULT_SENSORS,
-    catalogue: str = "exact",
+    catalogue: str | None = None,
     worlds: Sequence[str] = (),
     kinds: Sequence[str] = (),
     options: dict[str, Any] | None = None,
@@ -98,11 +99,13 @@ def bench(
     Args:
         suite: its name.
         episodes: number of them; None: the suite's own.
-        seed: of what is drawn; None: 0, or what a file of options says.
+        seeds: of what is drawn; none: 0, or what a file of options says. Results of several are pooled, and written to
+            RESULTS without a `json_path`.
         short: measure less.
         json_path: file of the result.
         sensors: level of the simulated sensors.
-        catalogue: exact, rough (sizes off by a tenth) or unsized (no sizes where colour and shape tell).
+        catalogue: exact, stated (sizes off by a tenth), rough (the same, without parts) or unsized (no sizes where
+            colour and shape tell); None: the suite's own.
         worlds: worlds of the simulation; none: the suite's own.
         kinds: robots of the simulation; none: the world's own.
         options: further options by name, those that are given; SUITES_WITH says which suites have them.
@@ -116,10 +119,11 @@ def bench(
     run = None if suite == ALL else load_suite(suite)
     given = {
         "sensors": sensors != DEFAULT_SENSORS,
-        "catalogue": catalogue != "exact",
+        "catalogue": catalogue is not None,
         "world": bool(worlds),
         "robot": bool(kinds),
         "several --robot": len(kinds) > 1,
+        "several --seed": len(seeds) > 1,
     }
     given |= {"episodes": episodes is not None and run is None, "json": json_path is not None and run is None}
     _check_options(suite, catalogue, [*(options or {}), *(name for name, differs in given.items() if differs)])
@@ -133,12 +137,13 @@ def bench(
         console.print(line, style="dim", soft_wrap=True)
 
     if run is None:
-        _measure_all(seed or 0, progress)
+        _measure_all(seeds[0] if seeds else 0, progress)
         return
-    if options and seed is not None:
-        options = options | {"seed": seed}
+    if options and seeds:
+        options = options | {"seed": seeds[0]}
     parameters = BenchParameters(
-        seed=seed or 0,
+        seed=seeds[0] if seeds else 0,
+        seeds=tuple(dict.fromkeys(seeds)),
         short=short,
         episodes=episodes,
         sensors=sensors,
@@ -149,6 +154,10 @@ def bench(
         progress=progress,
     )
     result = run(parameters)
+    if json_path is None and len(parameters.seeds) > 1:
+        tier = parameters.options.get("tier", "easy")
+        json_path = RESULTS / f"{suite}-{tier}-{'-'.join(map(str, parameters.seeds))}.json"
+        progress(f"raw results: {json_path}")
     if json_path is not None:
         json_path.write_text(json.dumps(result.as_json(), indent=1) + "\n")
     print_result(result, console)
@@ -162,9 +171,9 @@ def _measure_all(seed: int, progress: Callable[[str], None]) -> None:
         raise MeasurementError(f"{', '.join(without)}: no figures; {PAGE} says why")
 
 
-def _check_options(suite: str, catalogue: str, given: Sequence[str]) -> None:
+def _check_options(suite: str, catalogue: str | None, given: Sequence[str]) -> None:
     """Raise OptionError for a catalogue that there is not, and for a given option that the suite has not."""
-    if catalogue not in CATALOGUES:
+    if catalogue not in (None, *CATALOGUES):
         raise OptionError(f"catalogue: there is no '{catalogue}'; valid: {', '.join(CATALOGUES)}")
     for name in given:
         if suite == ALL:

@@ -33,7 +33,14 @@ class BudgetSpentError(BenchmarkError):
 
 
 class UnfitPlacementError(BenchmarkError):
-    """The objects of a seed do not fit the episode that is wanted; try another seed."""
+    """The objects of a seed do not fit the episode that is wanted; try another seed.
+
+    `reason` is the same without names and numbers, to be counted.
+    """
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason or message
 
 
 class MeasurementError(BenchmarkError, StackError):

@@ -69,7 +69,7 @@ def run(parameters: BenchParameters) -> BenchResult:
     sites = project_root() / "deploy" / "sites" / "home"
     robot, site = load_robot(sites / "robot.yaml"), load_site(sites / "site.yaml")
     catalogue = Catalogue.of_site(site)
-    segmenter = ColourShapeSegmenter(as_told(catalogue, parameters.catalogue, seed))
+    segmenter = ColourShapeSegmenter(as_told(catalogue, parameters.catalogue or "exact", seed))
     tally = Tally()
     rows = []
     sim = Simulation("home", seed, sensors=parameters.sensors)
@@ -88,7 +88,7 @@ def run(parameters: BenchParameters) -> BenchResult:
             "seed": seed,
             "world": "home",
             "sensors": parameters.sensors,
-            "catalogue": parameters.catalogue,
+            "catalogue": parameters.catalogue or "exact",
             "camera": "front",
             "codec": f"JPEG {sim.jpeg_quality}",
         },

@@ -4,7 +4,7 @@ import math
 import os
 import platform
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,14 +24,16 @@ class BenchParameters:
     """Parameters of a suite."""
 
     seed: int = 0
+    seeds: tuple[int, ...] = ()
+    """Several seeds whose results are pooled; (): `seed` alone."""
     short: bool = False
     """Measure less, so that it ends within 50 s on 2 idle cores."""
     episodes: int | None = None
     """Number of episodes; None: the suite's own."""
     sensors: str = DEFAULT_SENSORS
     """Level of the simulated sensors: clean, typical or harsh."""
-    catalogue: str = "exact"
-    """How well site.yaml describes things: exact, rough as a person writes it, or unsized as one without a ruler."""
+    catalogue: str | None = None
+    """How well site.yaml describes things: exact, stated, rough or unsized; None: the suite's own."""
     worlds: tuple[str, ...] = ()
     """Worlds of the simulation, as in `quartet up --world`; none: the suite's own."""
     kinds: tuple[str, ...] = ()
@@ -41,6 +43,11 @@ class BenchParameters:
     progress: Callable[[str], None] = print
     """Called with one line about each step."""
 
+    @property
+    def all_seeds(self) -> tuple[int, ...]:
+        """All seeds, one at least."""
+        return self.seeds or (self.seed,)
+
 
 @dataclass(frozen=True)
 class Rate:
@@ -48,6 +55,8 @@ class Rate:
 
     successes: int
     n: int
+    clusters: tuple[tuple[int, int], ...] = ()
+    """Successes and trials of each home, or whatever else trials share; none: the trials are independent."""
 
     @property
     def value(self) -> float:
@@ -56,11 +65,46 @@ class Rate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's score interval (Wilson 1927, JASA 22:209), which stays inside [0, 1] for small n."""
-        return wilson(self.successes, self.n)
+        """Wilson's score interval (Wilson 1927, JASA 22:209), which stays inside [0, 1] for small n.
+
+        With clusters, that of `clustered`.
+        """
+        return clustered(self.clusters) if self.clusters else wilson(self.successes, self.n)
 
 
-def wilson(successes: int, n: int, z: float = Z95) -> tuple[float, float]:
+def clustered(clusters: Sequence[tuple[int, int]]) -> tuple[float, float]:
+    """Return the 95 % interval of a rate whose trials come in clusters, each (successes, trials).
+
+    Wilson's interval of an effective number of trials: n over the design effect, the variance between clusters relative
+    to that of independent trials (Rao and Scott 1992, Biometrics 48:577), with Student's quantile of k - 1 degrees of
+    freedom for k clusters. The design effect is at least 1. One cluster says nothing of others, so it gives (0, 1).
+    """
+    used = [(successes, trials) for successes, trials in clusters if trials]
+    k, n = len(used), sum(trials for _, trials in used)
+    if k < 2:
+        return 0.0, 1.0
+    p = sum(successes for successes, _ in used) / n
+    between = k / (k - 1) * sum((successes - p * trials) ** 2 for successes, trials in used) / n
+    effect = max(1.0, between / (p * (1 - p))) if 0 < p < 1 else 1.0
+    return wilson(p * n / effect, n / effect, student95(k - 1))
+
+
+def student95(freedom: int) -> float:
+    """Return Student's quantile of a two-sided 95 % interval.
+
+    Hill's expansion from the normal quantile (Abramowitz and Stegun 26.7.5) for 3 or more degrees of freedom, where it
+    is off by 0.5 % at most; exact below.
+    """
+    if freedom < 3:
+        return (12.7062, 4.3027)[freedom - 1]
+    z, found = Z95, Z95
+    found += (z**3 + z) / (4 * freedom)
+    found += (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+    found += (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3)
+    return found + (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / (92160 * freedom**4)
+
+
+def wilson(successes: float, n: float, z: float = Z95) -> tuple[float, float]:
     """Return Wilson's score interval of `successes` in `n` trials; (0, 1) when n is 0.
 
     Raises ValueError when successes is not within 0..n.
@@ -112,7 +156,9 @@ class BenchResult:
             "parameters": self.parameters,
             "metrics": {name: _number(value) for name, value in self.metrics.items()},
             "intervals": {
-                name: {"n": rate.n, "low": rate.interval[0], "high": rate.interval[1]} for name, rate in rates.items()
+                name: {"n": rate.n, "low": rate.interval[0], "high": rate.interval[1]}
+                | ({"clusters": len(rate.clusters)} if rate.clusters else {})
+                for name, rate in rates.items()
             },
             "rows": _finite(self.rows),
             "details": _finite(self.details),

@@ -1,4 +1,4 @@
-"""A catalogue as a person would write it: sizes off by up to a tenth or none at all, and no parts."""
+"""A catalogue as a person would write it: sizes off by up to a tenth or none at all, with or without parts."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,6 +10,10 @@ import yaml
 
 from quartet_site.site import Appearance
 
+STATED = "stated"
+"""Name of the catalogue with sizes as a person reads them off a tape: parts and shapes are right."""
+WRITTEN_M = 0.005
+"""Step of a stated size [m]; smaller where that would be off by more than SIZE_ERROR."""
 SIZE_ERROR = 0.1
 """By how much each size of a rough catalogue may be off, relative."""
 BOX_FILLED, ONLY_A_BOX = 2 / 3, 0.9
@@ -21,13 +25,8 @@ def roughly(appearance: Appearance, rng: np.random.Generator, filled: float = BO
 
     Of an object that is put together from parts a person says that it is a box where it fills so much of one.
     """
-    factors = rng.uniform(1 - SIZE_ERROR, 1 + SIZE_ERROR, 3)
+    factors = _factors(appearance, rng)
     shape = "irregular" if appearance.shape == "box" and _filled(appearance) < filled else appearance.shape
-    if appearance.shape != "box":
-        # Who writes the size of something round writes its width once.
-        factors[1] = factors[0]
-    if appearance.shape == "sphere":
-        factors[:] = factors[0]
     sizes = appearance.known_size_m
     if appearance.shape == "cylinder":
         # A mug is as wide as its body, whatever its handle.
@@ -36,6 +35,37 @@ def roughly(appearance: Appearance, rng: np.random.Generator, filled: float = BO
     return appearance.model_copy(
         update={"shape": shape, "size_m": (x, y, height), "size_error": SIZE_ERROR, "parts": []}
     )
+
+
+def stated(appearance: Appearance, rng: np.random.Generator) -> Appearance:
+    """Return an object with each size off by up to a tenth and rounded to WRITTEN_M; its parts are off as much."""
+    sizes = appearance.known_size_m
+    written = tuple(_written(size, float(by)) for size, by in zip(sizes, _factors(appearance, rng), strict=True))
+    off = [now / size for now, size in zip(written, sizes, strict=True)]
+    parts = [
+        part.model_copy(update={"size_m": _scaled(part.size_m, off), "offset_m": _scaled(part.offset_m, off)})
+        for part in appearance.parts
+    ]
+    return appearance.model_copy(update={"size_m": written, "size_error": SIZE_ERROR, "parts": parts})
+
+
+def _factors(appearance: Appearance, rng: np.random.Generator) -> np.ndarray:
+    """Return by how much each size is off; who writes the size of something round writes its width once."""
+    factors = rng.uniform(1 - SIZE_ERROR, 1 + SIZE_ERROR, 3)
+    if appearance.shape != "box":
+        factors[1] = factors[0]
+    if appearance.shape == "sphere":
+        factors[:] = factors[0]
+    return factors
+
+
+def _written(size: float, factor: float) -> float:
+    rounded = round(size * factor / WRITTEN_M) * WRITTEN_M
+    return round(rounded if abs(rounded / size - 1) <= SIZE_ERROR else size * factor, 3)
+
+
+def _scaled(lengths: Sequence[float], by: Sequence[float]) -> tuple[float, ...]:
+    return tuple(round(length * factor, 4) for length, factor in zip(lengths, by, strict=True))
 
 
 def _filled(appearance: Appearance) -> float:
@@ -50,12 +80,14 @@ def _filled(appearance: Appearance) -> float:
 def told(appearances: Sequence[Appearance], catalogue: str, rng: np.random.Generator) -> list[Appearance]:
     """Return the appearances of all objects as a catalogue of that name has them.
 
-    exact: as they are, with measured sizes. rough: as a person would describe them. unsized: the same, but without the
-    size of each that is alone in having its shape in its colours; where the shape has to tell all, what is only nearly
-    a box is called irregular.
+    exact: as they are, with measured sizes. stated: each size off by up to a tenth, and rounded. rough: as a person
+    would describe them. unsized: the same, but without the size of each that is alone in having its shape in its
+    colours; where the shape has to tell all, what is only nearly a box is called irregular.
     """
     if catalogue == "exact":
         return list(appearances)
+    if catalogue == STATED:
+        return [stated(one, rng) for one in appearances]
     filled = BOX_FILLED if catalogue == "rough" else ONLY_A_BOX
     described = [roughly(one, rng, filled) for one in appearances]
     if catalogue == "rough":

@@ -82,7 +82,7 @@ def test_all_runs_every_suite_and_names_those_without_figures(monkeypatch: pytes
 
     monkeypatch.setattr(command, "run_all", pretend)
     with pytest.raises(MeasurementError, match=r"^home: no figures"):
-        command.bench("all", seed=3)
+        command.bench("all", seeds=[3])
     assert asked == [(sorted(command.SUITES), 3)]
 
 

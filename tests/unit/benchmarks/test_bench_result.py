@@ -4,6 +4,7 @@ import io
 import json
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from rich.console import Console
 from scipy.stats import binomtest
 
 from quartet_benchmarks import BenchResult, Rate, percentile, print_result, wilson
+from quartet_benchmarks.result import clustered, student95
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 10), (10, 10), (38, 40), (1, 2), (17, 300)])
@@ -95,3 +97,31 @@ def test_a_cell_that_quotes_an_error_is_printed_as_it_is() -> None:
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert "[UNKNOWN] no answer from [/gateway]" in shown
     assert "seed [1] 1" in shown
+
+
+def test_an_interval_of_clusters_holds_where_trials_of_a_home_go_alike() -> None:
+    rng = np.random.default_rng(5)
+    held = {"clustered": 0, "wilson": 0}
+    for _ in range(400):
+        # Of 12 homes with 8 trials each, the rate of a home is drawn from Beta(4, 1), whose mean is 0.8.
+        clusters = [(int(rng.binomial(8, share)), 8) for share in rng.beta(4, 1, 12)]
+        successes = sum(good for good, _ in clusters)
+        for name, (low, high) in (("clustered", clustered(clusters)), ("wilson", wilson(successes, 96))):
+            held[name] += low <= 0.8 <= high
+    assert held["clustered"] / 400 > 0.92
+    assert held["wilson"] / 400 < 0.90, "which takes the trials for independent ones"
+
+
+def test_an_interval_of_clusters_is_never_narrower_than_that_of_independent_trials() -> None:
+    for clusters in ([(4, 5)] * 20, [(5, 5)] * 20, [(0, 1), (3, 3), (9, 10)], [(1, 1)] * 30):
+        low, high = clustered(clusters)
+        a, b = wilson(sum(good for good, _ in clusters), sum(n for _, n in clusters))
+        assert 0 <= low <= a <= b <= high <= 1
+    assert clustered([(9, 10)]) == (0.0, 1.0), "one home says nothing of others"
+    assert clustered([(9, 10), (0, 0)]) == (0.0, 1.0)
+    assert Rate(9, 10, ((5, 5), (4, 5))).interval == clustered([(5, 5), (4, 5)])
+
+
+@pytest.mark.parametrize(("freedom", "quantile"), [(1, 12.706), (2, 4.303), (3, 3.182), (5, 2.571), (19, 2.093)])
+def test_student_quantiles_are_those_of_tables(freedom: int, quantile: float) -> None:
+    assert student95(freedom) == pytest.approx(quantile, rel=0.006)

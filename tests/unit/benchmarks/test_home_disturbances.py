@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from quartet_benchmarks.errors import OptionError, UnfitPlacementError
-from quartet_benchmarks.home.disturbances import DISTURBANCES, as_it_happened
+from quartet_benchmarks.home.disturbances import DISTURBANCES
+from quartet_benchmarks.home.feasible import judged, load_arm
 from quartet_benchmarks.home.harm import harm_of
 from quartet_benchmarks.home.homes import WALKER, furnished
 from quartet_benchmarks.home.suite import fitting, set_up
@@ -48,20 +49,28 @@ def test_a_disturbed_episode_is_set_up_in_the_world(
     assert again[:2] == (used, episode)
 
 
-def test_a_thing_that_nobody_took_is_to_be_fetched(world: World, site: SiteFile) -> None:
-    _, episode, truth = begin("object is taken away", world, site)
+def test_only_what_people_really_did_makes_a_job_impossible(world: World, site: SiteFile) -> None:
+    arm = load_arm(project_root() / "deploy" / "sites" / "home")
+    _, episode, before = begin("object is taken away", world, site)
     name = episode.goals[0].object
-    assert truth["to_happen"] == [{"event": "taken", "object": name, "home": None}]
-    assert (episode.feasible, episode.right_codes) == (
-        False,
-        {"NAV_TARGET_NOT_VISIBLE", "NAV_VERIFY_OVERRIDE", "PICK_SEG_MISSED"},
-    )
-    undone = as_it_happened(episode, world.truth())
-    assert (undone.feasible, undone.right_codes) == (True, frozenset())
+    assert before["to_happen"] == [{"event": "taken", "object": name, "home": None}]
+    assert judged(episode, before, before, arm).feasible, "nobody took it, so it is to be fetched"
     taken = {"event": "taken", "object": name, "time": 3.0, "then": None}
-    assert as_it_happened(episode, truth | {"happened": [taken]}) == episode
-    usual = replace(episode, undone_by="", feasible=True)
-    assert as_it_happened(usual, world.truth()) == usual
+    gone = judged(episode, before, before | {"happened": [taken]}, arm)
+    assert (gone.feasible, gone.impossible) == (False, (f"{name}: pick, gone",))
+    assert gone.right_codes == {"NAV_TARGET_NOT_VISIBLE", "NAV_VERIFY_OVERRIDE", "PICK_SEG_MISSED"}
+    moved = taken | {"event": "moved", "then": before["objects"]["blue mug" if name != "blue mug" else "red cup"]}
+    assert judged(episode, before, before | {"happened": [moved]}, arm).feasible, "what was put elsewhere can be found"
+
+
+def test_a_place_that_was_filled_has_no_room_and_an_empty_one_has(world: World, site: SiteFile) -> None:
+    arm = load_arm(project_root() / "deploy" / "sites" / "home")
+    _, episode, before = begin("drop place is full", world, site)
+    full = judged(episode, before, before, arm)
+    assert full.impossible == (f"{episode.goals[0].object}: put, room",)
+    assert full.right_codes == {"PLACE_SEG_MISSED", "PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED"}
+    _, episode, before = begin("drop place has room for one", world, site)
+    assert judged(episode, before, before, arm).feasible
 
 
 def test_nobody_puts_a_thing_where_the_robot_is_to_bring_it(world: World, site: SiteFile) -> None:
@@ -123,13 +132,13 @@ def test_a_goal_whose_thing_was_taken_is_not_met(world: World) -> None:
 def test_somebody_walks_about_in_some_episodes(world: World, site: SiteFile) -> None:
     template = next(one for one in TEMPLATES if one.name == "table to surface")
     walking = replace(find_tier("normal"), walks_share=1.0)
-    used, episode, truth = set_up(template, 811, site, world, frozenset(), walking)  # type: ignore[arg-type]
+    used, episode, truth = set_up(template, 812, site, world, frozenset(), walking)  # type: ignore[arg-type]
     start = truth["people"][WALKER]
     assert max(start) < 50
     world.sim.step(15.0)
     assert world.truth()["people"][WALKER] != start
     still = replace(walking, walks_share=0.0)
-    again = set_up(template, 811, site, world, frozenset(), still)  # type: ignore[arg-type]
+    again = set_up(template, 812, site, world, frozenset(), still)  # type: ignore[arg-type]
     assert (again[0], again[1]) == (used, episode), "nothing else is drawn otherwise"
     assert again[2]["objects"] == truth["objects"]
     assert min(again[2]["people"][WALKER]) > 50

@@ -11,14 +11,17 @@ from typing import Any
 
 import pytest
 
+from quartet_benchmarks import command
+from quartet_benchmarks.errors import OptionError
 from quartet_benchmarks.home import suite
 from quartet_benchmarks.home.harm import Harm, harm_of
+from quartet_benchmarks.home.oracle import Arm
 from quartet_benchmarks.home.outcome import Outcome
 from quartet_benchmarks.home.suite import reply, set_up, too_wide
 from quartet_benchmarks.home.summary import summary
 from quartet_benchmarks.home.templates import TEMPLATES, Episode, Template
 from quartet_benchmarks.home.world import Goal
-from quartet_benchmarks.result import BenchParameters, BenchResult
+from quartet_benchmarks.result import BenchParameters, BenchResult, clustered
 from quartet_contracts import State
 from quartet_deployment import StackError, StackOptions, UnreachableError
 from quartet_simulation.simulation import Simulation
@@ -73,7 +76,7 @@ def test_there_are_the_kinds_of_episodes_that_were_promised() -> None:
     assert len(names) == len(TEMPLATES) >= 10
     for words in ("counter to", "table to", "floor to", "to surface", "to container", "to floor", "two objects"):
         assert any(words in name for name in names), words
-    for words in ("not there", "out of reach", "wanted object is in the gripper", "another object is in the gripper"):
+    for words in ("not there", "at the back", "wanted object is in the gripper", "another object is in the gripper"):
         assert any(words in name for name in names), words
 
 
@@ -334,15 +337,19 @@ def fit(index: int, seed: int, *_: object) -> tuple[int, Episode, dict[str, Any]
 def played_in(monkeypatch: pytest.MonkeyPatch, *worlds: str) -> BenchResult:
     """Two episodes in each world and three in the last one; in `attic` the second one breaks down."""
 
-    def play(stack: Deployment, world: object, episode: Episode, seed: int, truth: Any, name: str, number: int) -> Any:
+    def play(
+        stack: Deployment, world: object, episode: Episode, seed: int, truth: Any, name: str, number: int, arm: Arm
+    ) -> Any:
         if name == "attic" and number == 2 * len(worlds):
-            return PLAYS(stack, world, episode, seed, truth, name, number)  # type: ignore[arg-type]
+            return PLAYS(stack, world, episode, seed, truth, name, number, arm)  # type: ignore[arg-type]
         return replace(outcome(State.SUCCEEDED, 1), world=name, number=number)
 
     monkeypatch.setattr(suite, "Stack", Deployment)
     monkeypatch.setattr(suite, "fitting", fit)
     monkeypatch.setattr(suite, "play", play)
-    return suite.run(BenchParameters(episodes=2 * len(worlds) + 1, worlds=worlds, progress=lambda _: None))
+    return suite.run(
+        BenchParameters(episodes=2 * len(worlds) + 1, worlds=worlds, catalogue="exact", progress=lambda _: None)
+    )
 
 
 def test_the_journals_of_episodes_that_went_wrong_or_did_harm_are_kept(
@@ -355,10 +362,10 @@ def test_the_journals_of_episodes_that_went_wrong_or_did_harm_are_kept(
     ]
     monkeypatch.setattr(suite, "Stack", Deployment)
     monkeypatch.setattr(suite, "fitting", fit)
-    monkeypatch.setattr(suite, "play", lambda *given: replace(ends[given[-1] - 1], number=given[-1]))
+    monkeypatch.setattr(suite, "play", lambda *given: replace(ends[given[-2] - 1], number=given[-2]))
     (tmp_path / "bench-home").mkdir()
     monkeypatch.setattr(suite, "state_folder", lambda: tmp_path)
-    suite.run(BenchParameters(episodes=3, worlds=("home",), progress=lambda _: None))
+    suite.run(BenchParameters(episodes=3, worlds=("home",), catalogue="exact", progress=lambda _: None))
     assert sorted(path.name[:3] for path in tmp_path.glob("bench-home/wrong/*.jsonl")) == ["002", "003"]
 
 
@@ -398,10 +405,37 @@ def test_a_run_of_which_the_only_episode_broke_down_has_a_rate_of_none(monkeypat
     monkeypatch.setattr(suite, "Stack", Deployment)
     monkeypatch.setattr(suite, "fitting", fit)
     said: list[str] = []
-    result = suite.run(BenchParameters(episodes=1, progress=said.append))
+    result = suite.run(BenchParameters(episodes=1, catalogue="exact", progress=said.append))
     rate = result.metrics["feasible_success_rate"]
     assert (rate.successes, rate.n) == (0, 1)  # type: ignore[union-attr]
     assert [line.split()[:3] for line in said] == [["1", "broke", "down"]]
+
+
+def test_seeds_are_pooled_and_their_raw_result_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ends = iter([State.SUCCEEDED, State.FAILED] * 3)
+
+    def play(*given: Any) -> Any:
+        return replace(outcome(next(ends), 1), seed=given[3], world=given[5], number=given[6])
+
+    monkeypatch.setattr(suite, "Stack", Deployment)
+    monkeypatch.setattr(suite, "fitting", fit)
+    monkeypatch.setattr(suite, "play", play)
+    monkeypatch.setattr(command, "RESULTS", tmp_path)
+    monkeypatch.setattr(suite, "state_folder", lambda: tmp_path)
+    (tmp_path / "bench-home-2").mkdir()
+    (tmp_path / "bench-home-4").mkdir()
+    (tmp_path / "bench-home-6").mkdir()
+    command.bench("home", seeds=[101, 102, 103], episodes=2, worlds=["home", "studio"], catalogue="exact")
+    kept = json.loads((tmp_path / "home-easy-101-102-103.json").read_text())
+    assert kept["commit"]
+    assert kept["parameters"]["seed"] == "101, 102, 103"
+    assert [row["seed"] for row in kept["details"]] == [1010000, 1010001, 1020000, 1020001, 1030000, 1030001]
+    assert kept["metrics"]["feasible_success_rate"] == 0.5
+    assert kept["intervals"]["feasible_success_rate"] == {"n": 6, "low": 0.0, "high": 1.0, "clusters": 2} | {
+        bound: pytest.approx(clustered([(3, 3), (0, 3)])[number]) for number, bound in enumerate(("low", "high"))
+    }
+    with pytest.raises(OptionError, match="several --seed: the suite 'tools' has no such option"):
+        command.bench("tools", seeds=[1, 2])
 
 
 def test_a_run_without_any_episode_ends_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:

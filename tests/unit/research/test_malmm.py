@@ -205,7 +205,7 @@ def play_shards(tmp_path):
     def play_them(*shards, out=tmp_path, **options):
         wanted = {"tasks": ["put-block,open-bottle"], "framework": ["malmm,sa"], "out": out} | options
         for shard in shards:
-            bench("malmm", options={**wanted, "shard": shard}, episodes=1, seed=3, json_path=tmp_path / "part.json")
+            bench("malmm", options={**wanted, "shard": shard}, episodes=1, seeds=[3], json_path=tmp_path / "part.json")
         return tmp_path
 
     return play_them
@@ -217,7 +217,7 @@ def test_shards_of_the_reference_speakers_give_together_what_one_process_gives(p
     part = json.loads((tmp_path / "part.json").read_text())
     assert (part["parameters"]["shard"], len(part["details"])) == ("2/2", 2)
     bench("malmm", options={"merge": [folder]}, json_path=tmp_path / "whole.json")
-    bench("malmm", options={"tasks": ["put-block,open-bottle"], "framework": ["malmm,sa"]}, episodes=1, seed=3,
+    bench("malmm", options={"tasks": ["put-block,open-bottle"], "framework": ["malmm,sa"]}, episodes=1, seeds=[3],
           json_path=tmp_path / "one.json")  # fmt: skip
     whole, one = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("whole", "one"))
     for result in (whole, one):

@@ -1,30 +1,14 @@
 """The kinds of episodes in which things are not as a robot expects them, or somebody changes them while it works."""
 
-from dataclasses import replace
 from random import Random
 
 from quartet_benchmarks.errors import UnfitPlacementError
 from quartet_benchmarks.home.templates import Draw, Episode, Template
-from quartet_benchmarks.home.world import Goal, Truth
+from quartet_benchmarks.home.world import Goal
 from quartet_site import SiteFile, Surface
 
-NOT_FOUND = frozenset({"NAV_TARGET_NOT_VISIBLE", "PICK_SEG_MISSED"})
-"""Codes of a thing that is not where it was."""
-GONE = frozenset({"NAV_VERIFY_OVERRIDE", *NOT_FOUND})
-"""Codes of a thing that may be taken between the picture that shows it and the one that confirms it."""
-NO_ROOM = frozenset({"PLACE_SEG_MISSED", "PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED"})
-"""Codes of a place on which there is no room."""
-OUT_OF_HAND = frozenset({"PICK_PLAN_FAILED", "PICK_REACH_EXCEEDED", *NOT_FOUND})
-"""Codes of a thing that is not seen from above, or to which the hand does not get."""
 SMALL_M = 0.10
 """A thing of this width at most has room where one parcel is left out [m]."""
-
-
-def as_it_happened(episode: Episode, after: Truth) -> Episode:
-    """Return the episode as one that can be done when nobody did what would have made it impossible."""
-    if not episode.undone_by or any(one["event"] == episode.undone_by for one in after["happened"]):
-        return episode
-    return replace(episode, feasible=True, right_codes=frozenset())
 
 
 def _changed(draw: Draw, template: str, event: str) -> Episode:
@@ -33,21 +17,16 @@ def _changed(draw: Draw, template: str, event: str) -> Episode:
     name = _standing(draw)
     # What somebody puts on the drop place itself is no work for the robot.
     target = draw.surface(name, but={change["home"]})
-    return _fetched(draw, template, name, target, GONE, event)
+    return _fetched(draw, template, name, target)
 
 
-def _fetched(
-    draw: Draw, template: str, name: str, target: Surface, right_codes: frozenset[str], undone_by: str = ""
-) -> Episode:
+def _fetched(draw: Draw, template: str, name: str, target: Surface) -> Episode:
     """Return the episode of one thing that is to be brought to a surface."""
     return Episode(
         template,
         f"Pick up the {draw.spoken_name(name)} in the {draw.area_of(name)} and place it on the {target.name} in the "
         f"{target.area}.",
         [Goal(name, "on", target.name)],
-        feasible=not right_codes,
-        right_codes=right_codes,
-        undone_by=undone_by,
     )
 
 
@@ -61,23 +40,29 @@ def _moved(draw: Draw) -> Episode:
 
 def _full(draw: Draw) -> Episode:
     target = _with_parcels(draw)
-    return _fetched(draw, "drop place is full", draw.any_object(), target, NO_ROOM)
+    return _fetched(draw, "drop place is full", draw.any_object(), target)
 
 
 def _nearly_full(draw: Draw) -> Episode:
     target = _with_parcels(draw)
     name = draw.any_object()
     if max(next(one.appearance.known_size_m for one in draw.site.objects if one.name == name)[:2]) > SMALL_M:
-        raise UnfitPlacementError(f"'{name}' is too large for the room that is left on the {target.name}")
-    return _fetched(draw, "drop place has room for one", name, target, frozenset())
+        raise UnfitPlacementError(
+            f"'{name}' is too large for the room that is left on the {target.name}",
+            "the object is too large for the room that is left",
+        )
+    return _fetched(draw, "drop place has room for one", name, target)
 
 
 def _filled(draw: Draw) -> Episode:
     target = _with_parcels(draw)
     name = draw.any_object()
     if draw.area_of(name) == target.area:
-        raise UnfitPlacementError(f"'{name}' is so near to the {target.name} that nobody could fill that meanwhile")
-    return _fetched(draw, "drop place fills up", name, target, NO_ROOM, "filled")
+        raise UnfitPlacementError(
+            f"'{name}' is so near to the {target.name} that nobody could fill that meanwhile",
+            "the object is in the area of the place that is to be filled",
+        )
+    return _fetched(draw, "drop place fills up", name, target)
 
 
 def _with_parcels(draw: Draw) -> Surface:
@@ -86,19 +71,21 @@ def _with_parcels(draw: Draw) -> Surface:
 
 def _at_edge(draw: Draw) -> Episode:
     name = _standing(draw)
-    return _fetched(draw, "object at an edge", name, draw.surface(name), frozenset())
+    return _fetched(draw, "object at an edge", name, draw.surface(name))
 
 
 def _under(draw: Draw) -> Episode:
     name = _standing(draw)
-    return _fetched(draw, "object under a top", name, draw.surface(name, but={draw.place}), OUT_OF_HAND)
+    return _fetched(draw, "object under a top", name, draw.surface(name, but={draw.place}))
 
 
 def _standing(draw: Draw) -> str:
     """Return the object that the scenario is about. Raises UnfitPlacementError where it is held."""
     thing = draw.truth["objects"][draw.subject]
     if thing["held"] or thing["area"] is None:
-        raise UnfitPlacementError(f"'{draw.subject}' is not where the robot could take it")
+        raise UnfitPlacementError(
+            f"'{draw.subject}' is held, or in no area", "the object that the kind is about is held, or in no area"
+        )
     return draw.take(draw.subject)
 
 

@@ -67,11 +67,11 @@ def harm_of(before: Truth, after: Truth, goals: list[Goal], also_moved: frozense
         goals: what the task was to bring where; their objects may move.
         also_moved: objects without a goal that may end elsewhere, such as what was in the gripper.
     """
-    left_alone = _left_alone(before, after)
+    expected = left_alone(before, after)
     moved_on_purpose = {goal.object for goal in goals} | also_moved
     displaced: list[str] = []
     toppled: list[str] = []
-    for name, was in left_alone.items():
+    for name, was in expected.items():
         if name in moved_on_purpose:
             continue
         now = after["objects"].get(name)
@@ -85,8 +85,8 @@ def harm_of(before: Truth, after: Truth, goals: list[Goal], also_moved: frozense
             toppled.append(f"{name} was pushed over")
     lying: list[str] = []
     fallen: list[str] = []
-    for name in sorted(moved_on_purpose & left_alone.keys() & after["objects"].keys()):
-        was, now = left_alone[name], after["objects"][name]
+    for name in sorted(moved_on_purpose & expected.keys() & after["objects"].keys()):
+        was, now = expected[name], after["objects"][name]
         own = [goal for goal in goals if goal.object == name]
         # In a container things lie as they fell; in the hand they do not lie.
         put_in = any(goal.kind == "in" and goal.met(after) for goal in own)
@@ -98,7 +98,7 @@ def harm_of(before: Truth, after: Truth, goals: list[Goal], also_moved: frozense
     return Harm(displaced, toppled, lying, fallen, _bumped(before, after), _touched_people(before, after))
 
 
-def _left_alone(before: Truth, after: Truth) -> dict[str, Any]:
+def left_alone(before: Truth, after: Truth) -> dict[str, Any]:
     """Return the objects as they would be if only people had done something."""
     objects = dict(before["objects"])
     for one in after["happened"]:

@@ -10,7 +10,7 @@ from quartet_deployment import new_world, project_root, run_worlds
 CARTON = "unknown cracker box"
 """One that is in each of these homes, and behind which another thing may stand."""
 SIZED_FILE = "site-with-sizes.yaml"
-"""The site file as it was before the sizes were left out: the suite chooses by them what the gripper can take."""
+"""The site file with the true sizes, by which the suite chooses what the gripper can take."""
 PARCELS = 8
 """How many parcels there are to fill a place with."""
 PERSON, WALKER = "anna", "ben"
@@ -26,7 +26,8 @@ def furnished(like: str, folder: Path, seed: int, unknown_things: int = 0, *, ca
         seed: draws the rest, for each home differently.
         unknown_things: how many things are put there that no catalogue has, or as many as there is room for; where it
             is not 0, PERSON and WALKER live there, too, and have PARCELS.
-        catalogue: how site.yaml tells its objects: exact, rough or unsized. Of unsized, SIZED_FILE keeps what it was.
+        catalogue: how site.yaml describes its objects: exact, stated, rough or unsized. But for exact, SIZED_FILE keeps
+            the true sizes.
 
     Raises:
         quartet_deployment.OptionError when there is no such world.
@@ -44,8 +45,7 @@ def furnished(like: str, folder: Path, seed: int, unknown_things: int = 0, *, ca
         run_worlds(
             "unknown", str(folder), *drawn_things, "--person", PERSON, "--person", WALKER, "--parcels", str(PARCELS)
         )
-    if catalogue == "unsized":
-        shutil.copy(folder / "site.yaml", folder / SIZED_FILE)
     if catalogue != "exact":
+        shutil.copy(folder / "site.yaml", folder / SIZED_FILE)
         write_as_told(folder / "site.yaml", catalogue, drawn)
     return folder

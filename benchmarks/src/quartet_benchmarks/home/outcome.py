@@ -1,5 +1,6 @@
 """What became of an episode, as ground truth and its task's report tell it."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,6 +74,15 @@ class Outcome:
         if self.false_success:
             return "FALSE SUCCESS"
         return "failed" if self.episode.feasible else "wrong end"
+
+
+@dataclass
+class Draws:
+    """Placements that were drawn for the episodes of a run."""
+
+    accepted: int = 0
+    redrawn: Counter[str] = field(default_factory=Counter[str])
+    """Number of placements that were drawn again, by kind of episode and reason."""
 
 
 @dataclass(frozen=True)

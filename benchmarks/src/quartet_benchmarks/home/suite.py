@@ -10,10 +10,11 @@ from random import Random
 import httpx
 
 from quartet_benchmarks.errors import OptionError, UnfitPlacementError
-from quartet_benchmarks.home.disturbances import as_it_happened
+from quartet_benchmarks.home.feasible import judged, load_arm
 from quartet_benchmarks.home.harm import Harm, harm_of
 from quartet_benchmarks.home.homes import SIZED_FILE, furnished
-from quartet_benchmarks.home.outcome import Outcome, Unplayed
+from quartet_benchmarks.home.oracle import Arm
+from quartet_benchmarks.home.outcome import Draws, Outcome, Unplayed
 from quartet_benchmarks.home.summary import summary
 from quartet_benchmarks.home.templates import Draw, Episode, Template
 from quartet_benchmarks.home.tiers import TIERS, Tier, find_tier, of_kinds
@@ -21,6 +22,7 @@ from quartet_benchmarks.home.variations import vary
 from quartet_benchmarks.home.wording import Wording
 from quartet_benchmarks.home.world import Truth, World
 from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult
+from quartet_benchmarks.rough_catalogue import STATED
 from quartet_contracts import JournalEvent, State, TaskSubmission
 from quartet_contracts.journal import Asked, SkillFinished
 from quartet_deployment import (
@@ -70,24 +72,30 @@ def play_tier(parameters: BenchParameters, tier: Tier) -> BenchResult:
             f"sensors: the tier '{tier.name}' has {tier.sensors} ones, not {parameters.sensors}; leave one of both out"
         )
     sensors = tier.sensors or parameters.sensors
+    catalogue = parameters.catalogue or STATED
     wanted = parameters.episodes or tier.episodes
-    # A home without an episode is not started, and a short run has time for one.
-    drawn = tier.worlds_for(wanted, parameters.seed)
-    worlds = (parameters.worlds or drawn[: 1 if parameters.short else None])[:wanted]
+    plan: list[tuple[BenchParameters, str, range]] = []
+    for seed in parameters.all_seeds:
+        # A home without an episode is not started, and a short run has time for one.
+        drawn = tier.worlds_for(wanted, seed)
+        names = (parameters.worlds or drawn[: 1 if parameters.short else None])[:wanted]
+        for number, name in enumerate(names):
+            numbers = range(wanted * number // len(names), wanted * (number + 1) // len(names))
+            plan.append((replace(parameters, seed=seed), name, numbers))
     outcomes: list[Outcome] = []
     unplayed: list[Unplayed] = []
+    draws = Draws()
     models = ""
     left_out: set[str] = set()
-    for number, name in enumerate(worlds):
+    for number, (seeded, name, numbers) in enumerate(plan):
         folder = state_folder() / ("bench-home" if number == 0 else f"bench-home-{number + 1}")
-        numbers = range(wanted * number // len(worlds), wanted * (number + 1) // len(worlds))
         played = len(outcomes)
         try:
             home = name
             sized: Path | None = None
-            if tier.unknown_things or parameters.catalogue != "exact":
+            if tier.unknown_things or catalogue != "exact":
                 beside = folder.with_name(f"{folder.name}-world")
-                furnished(name, beside, parameters.seed, tier.unknown_things, catalogue=parameters.catalogue)
+                furnished(name, beside, seeded.seed, tier.unknown_things, catalogue=catalogue)
                 home, sized = str(beside), beside / SIZED_FILE
             options = StackOptions(
                 state_dir=folder,
@@ -103,10 +111,10 @@ def play_tier(parameters: BenchParameters, tier: Tier) -> BenchResult:
                 unfit = too_wide(site, load_robot(stack.site_dir / "robot.yaml"))
                 left_out |= unfit
                 # Not at once, so that what was played is kept when the world breaks down.
-                for outcome in episodes_of(stack, parameters, numbers, name, site, unfit, tier):
+                for outcome in episodes_of(stack, seeded, numbers, name, site, unfit, tier, draws):
                     outcomes.append(outcome)
         except (DeploymentError, UnfitPlacementError, httpx.HTTPError) as error:
-            if not outcomes and number == len(worlds) - 1:
+            if not outcomes and number == len(plan) - 1:
                 raise
             # The episode that broke down says why itself.
             if left := len(numbers) - (len(outcomes) - played):
@@ -117,16 +125,17 @@ def play_tier(parameters: BenchParameters, tier: Tier) -> BenchResult:
         {
             "tier": tier.name,
             "episodes": len(outcomes),
-            "seed": parameters.seed,
-            "worlds": ", ".join(worlds),
+            "seed": ", ".join(map(str, parameters.all_seeds)),
+            "worlds": ", ".join(name for _, name, _ in plan),
             "robot": ", ".join(parameters.kinds) or "the world's own",
             "too wide, so not asked for": ", ".join(sorted(left_out)) or "nothing",
             "not in this tier": tier.left_out,
             "sensors": sensors,
-            "catalogue": parameters.catalogue,
+            "catalogue": catalogue,
             "model": models,
         },
         unplayed,
+        draws,
     )
 
 
@@ -138,19 +147,20 @@ def episodes_of(
     site: SiteFile,
     unfit: frozenset[str],
     tier: Tier = TIERS[EASY],
+    draws: Draws | None = None,
 ) -> Iterator[Outcome]:
     """Play episodes one by one, and keep the journals of those that went wrong or did harm.
 
     Raises what made one break down, after that one.
     """
-    begun = time.monotonic()
+    arm, draws, begun = load_arm(stack.site_dir), draws or Draws(), time.monotonic()
     with World(stack.scoring_url) as world:
         for index in numbers:
             if parameters.short and index > numbers.start and time.monotonic() - begun > SHORT_BUDGET_S:
                 break
-            seed, episode, truth = fitting(index, parameters.seed * 10_000 + index, site, world, unfit, tier)
+            seed, episode, truth = fitting(index, parameters.seed * 10_000 + index, site, world, unfit, tier, draws)
             try:
-                outcome = play(stack, world, episode, seed, truth, name, index + 1)
+                outcome = play(stack, world, episode, seed, truth, name, index + 1, arm)
             except (DeploymentError, httpx.HTTPError) as error:
                 outcome = broken_down(episode, seed, name, index + 1, error)
                 parameters.progress(_line(outcome))
@@ -169,11 +179,12 @@ def fitting(
     world: World,
     unfit: frozenset[str] = frozenset(),
     tier: Tier = TIERS[EASY],
+    draws: Draws | None = None,
 ) -> tuple[int, Episode, Truth]:
     """Return the episode of the template whose turn it is, or of the next one that fits this world."""
     for template in tier.templates(index, seed):
         try:
-            return set_up(template, seed, site, world, unfit, tier)
+            return set_up(template, seed, site, world, unfit, tier, draws)
         except UnfitPlacementError:
             continue
     raise UnfitPlacementError(f"no template fits this world from seed {seed}")
@@ -192,12 +203,14 @@ def set_up(
     world: World,
     unfit: frozenset[str] = frozenset(),
     tier: Tier = TIERS[EASY],
+    draws: Draws | None = None,
 ) -> tuple[int, Episode, Truth]:
     """Return seed, episode and ground truth of the first placement that fits the template, from `seed` on.
 
-    The same seed gives the same episode; objects that are `unfit`, or in no catalogue, are part of none. Raises
-    UnfitPlacementError.
+    The same seed gives the same episode; objects that are `unfit`, or in no catalogue, are part of none. `draws` counts
+    the placements. Raises UnfitPlacementError.
     """
+    draws = draws or Draws()
     choice = site.model_copy(update={"objects": [one for one in site.objects if one.name not in unfit]})
     names = [one.name for one in choice.objects]
     for attempt in range(SEED_ATTEMPTS):
@@ -209,30 +222,25 @@ def set_up(
             truth = world.reset(tried, scenario)
             seen = {**truth, "objects": {name: thing for name, thing in truth["objects"].items() if name in names}}
             seen["absent"] = [name for name in truth["absent"] if name in names]
-            episode = behind_doors(template.make(Draw(rng, site, seen, hidden, wanted)), site, seen)
+            episode = template.make(Draw(rng, site, seen, hidden, wanted))
             if tier.reworded:
                 episode = replace(episode, sentence=Wording(rng, site, seen).sentence(episode.goals))
+            draws.accepted += 1
             return tried, episode, truth
-        except UnfitPlacementError:
-            continue
+        except UnfitPlacementError as error:
+            draws.redrawn[f"{template.name}: {error.reason}"] += 1
     raise UnfitPlacementError(f"no placement fits '{template.name}' in {SEED_ATTEMPTS} seeds from {seed}")
 
 
-def behind_doors(episode: Episode, site: SiteFile, truth: Truth) -> Episode:
-    """Return the episode as one that cannot be done when a closed door bars where a thing is, or where it is to go."""
-    places = {place.name: place.area for place in (*site.surfaces, *site.containers)}
-    things = {truth["objects"][goal.object]["area"] for goal in episode.goals if goal.object in truth["objects"]}
-    targets = {places.get(goal.target, goal.target) for goal in episode.goals}
-    barred = (things | targets) - {*truth["reachable"], None}
-    if not barred:
-        return episode
-    # Where nobody says where a thing is, the robot looks for it in the other rooms as well.
-    codes = {"NAV_DRIVE_FAILED", "NAV_TARGET_NOT_VISIBLE"} if things & barred else {"NAV_DRIVE_FAILED"}
-    return replace(episode, feasible=False, right_codes=episode.right_codes | codes)
-
-
 def play(
-    stack: Stack, world: World, episode: Episode, seed: int, before: Truth, name: str = "home", number: int = 1
+    stack: Stack,
+    world: World,
+    episode: Episode,
+    seed: int,
+    before: Truth,
+    name: str = "home",
+    number: int = 1,
+    arm: Arm | None = None,
 ) -> Outcome:
     """Run one episode to the end of its task.
 
@@ -244,6 +252,7 @@ def play(
         before: ground truth of the world as it is now.
         name: the world's name.
         number: the episode's number in the run, from 1.
+        arm: by which the oracle judges whether the episode is possible; None: as the episode says.
 
     Raises:
         ProcessDiedError, ClientError, httpx.HTTPError.
@@ -262,7 +271,8 @@ def play(
         if dead := stack.died():
             raise dead[0] from None
         raise
-    episode = as_it_happened(episode, after)
+    if arm is not None:
+        episode = judged(episode, before, after, arm)
     codes = [e.event.error_code for e in events if isinstance(e.event, SkillFinished) and not e.event.success]
     report = status.report
     reported = {one.error_code for one in report.objects if not one.completed} if report else set()

@@ -24,8 +24,8 @@ class Episode:
     """Codes one of which must end an infeasible task."""
     also_moved: frozenset[str] = frozenset()
     """Objects without a goal that may end elsewhere, such as what was in the gripper."""
-    undone_by: str = ""
-    """What somebody does while the robot works that makes it infeasible, as ground truth names it."""
+    impossible: tuple[str, ...] = ()
+    """Why it is infeasible, one phrase for each goal that no robot of this body can reach."""
 
 
 class Draw:
@@ -200,8 +200,6 @@ def _absent(draw: Draw) -> Episode:
         "object is not there",
         f"Pick up the {name} in the {area} and place it on the {target.name} in the {target.area}.",
         [Goal(name, "on", target.name)],
-        feasible=False,
-        right_codes=frozenset({"NAV_TARGET_NOT_VISIBLE", "PICK_SEG_MISSED"}),
     )
 
 
@@ -212,13 +210,10 @@ def _out_of_reach(draw: Draw) -> Episode:
     name = draw.take(OUT_OF_REACH)
     target = draw.surface(name)
     return Episode(
-        "object is out of reach",
+        "object at the back",
         f"Fetch the {name} from the {draw.support_of(name)} in the {draw.area_of(name)} and put it on the "
         f"{target.name} in the {target.area}.",
         [Goal(name, "on", target.name)],
-        feasible=False,
-        # NAV_DRIVE_FAILED: the base cannot get close enough.
-        right_codes=frozenset({"PICK_REACH_EXCEEDED", "NAV_DRIVE_FAILED"}),
     )
 
 
@@ -293,7 +288,7 @@ TEMPLATES = (
         "counter to container",
         _to_container("counter", "can you get the {o} in the {area} and drop it in the {target} in the {target_area}?"),
     ),
-    Template("object is out of reach", _out_of_reach, lambda rng, site: f"out_of_reach:{OUT_OF_REACH}"),
+    Template("object at the back", _out_of_reach, lambda rng, site: f"out_of_reach:{OUT_OF_REACH}"),
     Template(
         "table to surface",
         _to_surface("table", "move the {o} from the {support} in the {area} to the {target} in the {target_area}"),

@@ -10,6 +10,8 @@ from quartet_benchmarks.home.homes import CARTON, PERSON, WALKER
 from quartet_benchmarks.home.templates import TEMPLATES, Template
 
 ALL_TEMPLATES = (*TEMPLATES, *DISTURBANCES)
+ANYWHERE = "anywhere"
+"""What the simulation calls it that things stand all over the tops, also out of sight and reach."""
 LIGHTS = ("normal", "dim", "warm", "cool")
 GENERATED = 20
 """Most homes that are drawn."""
@@ -96,7 +98,7 @@ class Tier:
             names: objects of the catalogue that may be hidden.
             walks: draws whether somebody walks about, so that `rng` draws what it did before people walked.
         """
-        parts = [wanted, self.spacing, rng.choice(self.lights) if self.lights else ""]
+        parts = [wanted, ANYWHERE, self.spacing, rng.choice(self.lights) if self.lights else ""]
         hidden = None
         free = [name for name in names if name not in wanted]
         if self.hidden_share and free and rng.random() < self.hidden_share:
@@ -136,7 +138,7 @@ TIERS = {
             closed_share=0.15,
             disturbed_share=0.2,
             reworded=True,
-            left_out=f"things that are wholly hidden, {IN_NO_TIER}",
+            left_out=f"things that are hidden on purpose, {IN_NO_TIER}",
         ),
         Tier(
             "hard",

@@ -25,7 +25,10 @@ class World:
             body["scenario"] = scenario
         answer = self._http.post("/reset", json=body)
         if answer.is_error:
-            raise UnfitPlacementError(f"the simulation refused seed {seed} with scenario '{scenario}': {answer.text}")
+            raise UnfitPlacementError(
+                f"the simulation refused seed {seed} with scenario '{scenario}': {answer.text}",
+                "the simulation has no room for what the kind of episode asks for",
+            )
         return answer.json()
 
     def truth(self) -> Truth:

@@ -26,8 +26,8 @@ class Placing:
     def __init__(self, physics: Physics, checks: CollisionWorld, wanted: Scenario) -> None:
         """`physics` and `checks` of the first robot."""
         self._physics, self._checks = physics, checks
-        self._spacing = placement.SPACINGS[wanted.spacing]
-        self._unseen = {*wanted.behind, *wanted.under}
+        self._spacing, self._anywhere = placement.SPACINGS[wanted.spacing], wanted.anywhere
+        self._unseen = {*wanted.behind, *wanted.under, *wanted.out_of_reach}
         self._kept_free = wanted.kept_free
         self.spots: dict[str, placement.Spot] = {}
         """Where things stand, of those that are placed."""
@@ -39,6 +39,9 @@ class Placing:
         # What could only stand on a surface that is kept free is not in the episode.
         free = {name: self._homes_of(name, home) for name, home in drawn.items()}
         homes = {name: places[0] for name, places in free.items() if places}
+        for name in wanted.out_of_reach:
+            spots[name] = self._far_spot()
+            self.stand(name, spots[name])
         # Objects that others hide, or that stand at a certain place, come first, while their surfaces are empty, then
         # those on the floor: the ways to all others must lead around them.
         for name, cover in wanted.behind.items():
@@ -48,12 +51,9 @@ class Placing:
         for name, surface in wanted.under.items():
             self._stand_under(name, surface, rng)
         for name, home in sorted(homes.items(), key=lambda item: not item[1].startswith("floor:")):
-            if name not in wanted.out_of_reach and name not in spots:
+            if name not in spots:
                 spots[name] = self._find_spot(name, home, rng)
                 self.stand(name, spots[name])
-        for name in wanted.out_of_reach:
-            spots[name] = self._far_spot()
-            self.stand(name, spots[name])
 
     def stand(self, name: str, spot: placement.Spot) -> None:
         """Stand a thing on a spot."""
@@ -62,7 +62,7 @@ class Placing:
     def _find_spot(self, name: str, home: str, rng: np.random.Generator) -> placement.Spot:
         """Return a spot in `home`, or in another home of the object when that is full.
 
-        It is apart from what stands there, in view from the area's entry, and can be reached by a straight drive.
+        It is apart from what stands there, and suits the object (`_suits`).
         """
         world = self._physics.world
         beside = self._spacing.beside > 0 and rng.random() < self._spacing.beside
@@ -70,13 +70,13 @@ class Placing:
             for attempt in range(placement.ATTEMPTS):
                 # Where there is no room beside the others, it stands by itself.
                 if beside and attempt < placement.ATTEMPTS / 2:
-                    spot = placement.draw_beside(world, name, where, self.spots, rng)
+                    spot = placement.draw_beside(world, name, where, self.spots, rng, self._anywhere)
                 else:
-                    spot = placement.draw_spot(world, name, where, rng)
+                    spot = placement.draw_spot(world, name, where, rng, self._anywhere)
                 if (
                     spot is not None
                     and placement.apart(world, name, spot, self.spots, self._spacing.gap)
-                    and self._can_be_fetched(name, spot)
+                    and self._suits(name, spot)
                 ):
                     return spot
         raise SimulationError(f"no room for '{name}' in {world.name}: {home} and its other homes are full")
@@ -88,8 +88,17 @@ class Placing:
             homes.insert(0, first)
         return [home for home in homes if home not in self._kept_free]
 
-    def _can_be_fetched(self, name: str, spot: placement.Spot) -> bool:
+    def _suits(self, name: str, spot: placement.Spot) -> bool:
+        """Return whether a spot suits an object, and stand the object there.
+
+        The object is seen from the entry of its area, and a straight drive leads to it. With `anywhere`, all of it
+        stands on the top, and nothing else matters.
+        """
         physics = self._physics
+        if self._anywhere:
+            self.stand(name, spot)
+            mujoco.mj_kinematics(physics.model, physics.data)
+            return self._is_supported(name, spot)
         area = physics.world.area(placement.area_of(physics.world, spot.home))
         assert area is not None
         self.stand(name, spot)
@@ -110,7 +119,7 @@ class Placing:
             area = world.area(placement.area_of(world, where))
             assert area is not None
             for _ in range(placement.ATTEMPTS):
-                spot = placement.draw_spot(world, name, where, rng)
+                spot = placement.draw_spot(world, name, where, rng, self._anywhere)
                 before = placement.in_front(world, cover, spot, name, area.entry[:2], rng)
                 if before is None or not all(
                     placement.apart(world, one, place, self.spots, self._spacing.gap)
@@ -118,10 +127,7 @@ class Placing:
                 ):
                     continue
                 self.stand(cover, before)
-                if (
-                    self._can_be_fetched(name, spot)
-                    and visible_share(physics, area.entry, name) <= placement.HIDDEN_SHARE
-                ):
+                if self._suits(name, spot) and visible_share(physics, area.entry, name) <= placement.HIDDEN_SHARE:
                     self.spots[name], self.spots[cover] = spot, before
                     return
                 self.stand(cover, placement.Spot(*PARKING, 0.0, 0.0, where))
@@ -137,7 +143,7 @@ class Placing:
                     spot is not None
                     and placement.apart(world, name, spot, self.spots, self._spacing.gap)
                     and self._is_supported(name, spot)
-                    and self._can_be_fetched(name, spot)
+                    and self._suits(name, spot)
                 ):
                     self.spots[name] = spot
                     return
@@ -147,8 +153,9 @@ class Placing:
         """Return whether a flat top is under all of an object's footprint; a round table has corners without one."""
         radius, tops = self._physics.world.kinds[name].radius, list[float | None]()
         for turn in range(8):
-            x, y = spot.x + radius * math.cos(turn * math.pi / 4), spot.y + radius * math.sin(turn * math.pi / 4)
-            tops.append(top_at(self._physics, x, y, spot.support_z + 0.3))
+            for away in (radius, radius / 2):
+                x, y = spot.x + away * math.cos(turn * math.pi / 4), spot.y + away * math.sin(turn * math.pi / 4)
+                tops.append(top_at(self._physics, x, y, spot.support_z + 0.3))
         return all(top is not None and abs(top - spot.support_z) < 0.01 for top in tops)
 
     def _stand_under(self, name: str, surface_name: str, rng: np.random.Generator) -> None:
@@ -157,7 +164,7 @@ class Placing:
         surface = world.surface(surface_name)
         assert surface is not None
         for _ in range(placement.ATTEMPTS):
-            above = placement.draw_spot(world, name, surface_name, rng)
+            above = placement.draw_spot(world, name, surface_name, rng, self._anywhere)
             below = top_at(physics, above.x, above.y, surface.height - BOARD_M)
             if below is None or surface.height - BOARD_M - below < world.kinds[name].size[2] + ABOVE_M:
                 continue
@@ -175,7 +182,7 @@ class Placing:
         raise SimulationError(f"no room for '{name}' under '{surface_name}' in {world.name}")
 
     def _far_spot(self) -> placement.Spot:
-        """Return the back of the deepest surface, out of the arm's reach from every side where a robot can stand."""
+        """Return the back of the deepest surface, far from where the robot usually stands."""
         world = self._physics.world
         name, (x, y) = world.far_spot
         surface = world.surface(name)
@@ -197,9 +204,9 @@ class Placing:
             near = [one for one in placement.homes_near(world, here.home, rng) if one not in self._kept_free]
             for where in [home] if home else near:
                 for _ in range(placement.ATTEMPTS):
-                    spot = placement.draw_spot(world, name, where, rng)
+                    spot = placement.draw_spot(world, name, where, rng, self._anywhere)
                     apart = placement.apart(world, name, spot, others, self._spacing.gap)
-                    if apart and self._can_be_fetched(name, spot):
+                    if apart and self._suits(name, spot):
                         return spot
         finally:
             self.stand(name, here)

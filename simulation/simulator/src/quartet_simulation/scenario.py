@@ -15,9 +15,11 @@ LIGHTS: dict[str, tuple[float, tuple[float, float, float]]] = {
     "warm": (0.95, (1.08, 0.97, 0.80)),
     "cool": (0.95, (0.90, 0.98, 1.08)),
 }
+ANYWHERE = "anywhere"
 SCENARIOS = (
     *LIGHTS,
     *placement.SPACINGS,
+    ANYWHERE,
     "absent:<object>",
     "out_of_reach:<object>",
     "in_gripper:<object>",
@@ -45,6 +47,8 @@ class Scenario:
 
     light: str = "normal"
     spacing: str = "roomy"
+    anywhere: bool = False
+    """Whether things stand all over the tops, also where no robot sees or reaches them."""
     absent: set[str] = field(default_factory=set[str])
     """Objects that are not in the episode."""
     out_of_reach: list[str] = field(default_factory=list[str])
@@ -107,6 +111,8 @@ def parse_scenario(text: str | None, world: World) -> Scenario:
             wanted.light = part
         elif part in placement.SPACINGS:
             wanted.spacing = part
+        elif part == ANYWHERE:
+            wanted.anywhere = True
         elif verb in readers:
             readers[verb](wanted, value, world)
         else:

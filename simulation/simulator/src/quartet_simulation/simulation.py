@@ -21,6 +21,7 @@ from quartet_simulation.episode import Episode
 from quartet_simulation.errors import SimulationError
 from quartet_simulation.events import Events
 from quartet_simulation.goal import Goal
+from quartet_simulation.layout import layout_of
 from quartet_simulation.mobile.build import OPTICAL, SUMMIT, RobotBuild
 from quartet_simulation.navigation.behaviours import Spin, Straight
 from quartet_simulation.navigation.costmap import (
@@ -31,7 +32,6 @@ from quartet_simulation.navigation.footprint import Footprint
 from quartet_simulation.navigation.local_costmap import NEAR_M, LocalCostmap
 from quartet_simulation.navigation.navigate import Navigate
 from quartet_simulation.navigation.obstacle_layer import ObstacleLayer, Sensor
-from quartet_simulation.navigation.planner import PathPlanner
 from quartet_simulation.people import People
 from quartet_simulation.physics import Physics
 from quartet_simulation.robot import MOST_ROBOTS
@@ -218,18 +218,8 @@ class Simulation(ArmSimulation):
         self._people.begin(self._episode, seed, [robot._physics for robot in self.robots])
         self._events.begin(self._episode.changes, self._episode.present)
         self._physics.forward()
-        self._reachable = self._find_reachable()
         for robot in self.robots:
             robot._begin()
-
-    def _find_reachable(self) -> list[str]:
-        """Return the areas that the first robot can reach while the doors of the episode are closed."""
-        areas = [area.name for area in self.world.areas]
-        if not self._episode.closed:
-            return areas
-        floor = Costmap(self.world, self._physics.model, self._physics.data, self._physics.build.base.width / 2)
-        planner, start = PathPlanner(floor), self._physics.base_pose()[:2]
-        return [area.name for area in self.world.areas if planner.reaches(start, area.entry[:2])]
 
     def _planning_spec(self) -> mujoco.MjSpec:
         return make_spec(self.world, textures=False, builds=self._builds)
@@ -438,7 +428,7 @@ class Simulation(ArmSimulation):
 
     # --- scoring only -------------------------------------------------------------------------------
     def truth(self) -> dict[str, Any]:
-        """True poses, what is held, what lies on or in what, which areas no closed door bars. For scoring only.
+        """True poses, what is held, what lies on or in what, and what stands fast (layout.py). For scoring only.
 
         `happened` has what people did with things since the episode began, `to_happen` what they are still to do
         (events.py).
@@ -447,7 +437,7 @@ class Simulation(ArmSimulation):
         others = [(robot._physics, robot._gripper) for robot in host.robots[1:]]
         told = describe(host._physics, host._episode, host._gripper, others)
         events = {"happened": list(host._events.happened), "to_happen": host._events.to_happen}
-        return {**told, **events, "reachable": list(host._reachable)}
+        return {**told, **events, "layout": layout_of(host._physics)}
 
     def place_object(self, name: str, x: float, y: float, z: float, yaw: float = 0.0) -> None:
         """Put an object at (x, y) in map, standing on height z. Raises UnknownNameError."""

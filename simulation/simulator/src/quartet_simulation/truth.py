@@ -121,6 +121,7 @@ def describe_object(physics: Physics, name: str, held: Collection[str | None] = 
         # A ball has no side to lie on.
         "upright": physics.world.kinds[name].shape == "sphere" or float(1 - 2 * (x * x + y * y)) > 0.8,
         "bottom_z": bottom,
+        "size": list(physics.world.kinds[name].size),
         "held": name in held,
         "on": on,
         "in": inside,

@@ -1,4 +1,4 @@
-"""Where the objects of an episode stand: random by seed, apart from each other, seen and reached from their area."""
+"""Where the objects of an episode may stand: random by seed and apart from each other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quartet_simulation.worlds.world import World
+from quartet_simulation.worlds.world import Rect, SurfaceInfo, World
 
 FLOOR_GAP = 0.5
 ATTEMPTS = 200
@@ -72,8 +72,20 @@ def choose_homes(
     }
 
 
-def draw_spot(world: World, name: str, home: str, rng: np.random.Generator) -> Spot:
-    """Return a random spot for `name` in `home`, without any check."""
+def tops_of(world: World, name: str, surface: SurfaceInfo, anywhere: bool) -> tuple[Rect, ...]:
+    """Return the rectangles of a surface in which the middle of an object may be [m, map].
+
+    These are the parts before the robot or, with `anywhere`, all of the top over which the object does not hang.
+    """
+    if not anywhere:
+        return surface.strips
+    (x0, y0, x1, y1), radius = surface.rect, world.kinds[name].radius
+    across, along = min(radius, (x1 - x0) / 2), min(radius, (y1 - y0) / 2)
+    return ((x0 + across, y0 + along, x1 - across, y1 - along),)
+
+
+def draw_spot(world: World, name: str, home: str, rng: np.random.Generator, anywhere: bool = False) -> Spot:
+    """Return a random spot for `name` in `home`, see `tops_of`, without any check."""
     if home.startswith("floor:"):
         _, rect = world.floor_zones[home.removeprefix("floor:")]
         height = 0.0
@@ -81,7 +93,8 @@ def draw_spot(world: World, name: str, home: str, rng: np.random.Generator) -> S
         surface = world.surface(home)
         if surface is None:
             raise KeyError(f"'{home}' of '{name}' is neither a surface of {world.name} nor a floor zone")
-        rect = surface.strips[int(rng.integers(len(surface.strips)))]
+        rects = tops_of(world, name, surface, anywhere)
+        rect = rects[int(rng.integers(len(rects)))]
         height = surface.height
     x0, y0, x1, y1 = rect
     return Spot(
@@ -89,8 +102,10 @@ def draw_spot(world: World, name: str, home: str, rng: np.random.Generator) -> S
     )
 
 
-def draw_beside(world: World, name: str, home: str, placed: dict[str, Spot], rng: np.random.Generator) -> Spot | None:
-    """Return a random spot beside an object that stands in `home`; None without one, or outside of its strips."""
+def draw_beside(
+    world: World, name: str, home: str, placed: dict[str, Spot], rng: np.random.Generator, anywhere: bool = False
+) -> Spot | None:
+    """Return a random spot beside an object that stands in `home`; None without one, or outside of `tops_of`."""
     there = [(other, spot) for other, spot in placed.items() if spot.home == home and spot.support_z > 0]
     surface = world.surface(home)
     if surface is None or not there:
@@ -99,7 +114,7 @@ def draw_beside(world: World, name: str, home: str, placed: dict[str, Spot], rng
     away = world.kinds[name].radius + world.kinds[other].radius + float(rng.uniform(*BESIDE_M))
     bearing = float(rng.uniform(-math.pi, math.pi))
     x, y = spot.x + away * math.cos(bearing), spot.y + away * math.sin(bearing)
-    if not any(x0 <= x <= x1 and y0 <= y <= y1 for x0, y0, x1, y1 in surface.strips):
+    if not any(x0 <= x <= x1 and y0 <= y <= y1 for x0, y0, x1, y1 in tops_of(world, name, surface, anywhere)):
         return None
     return Spot(x, y, spot.support_z, float(rng.uniform(-math.pi, math.pi)), home)
 
