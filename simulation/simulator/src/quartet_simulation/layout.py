@@ -20,10 +20,9 @@ def layout_of(physics: Physics) -> dict[str, Any]:
     that is tilted is the box around it. `footprint` is the length and width of the base.
     """
     world, base = physics.world, physics.build.base
+    solid = map(int, np.flatnonzero(physics.model.geom_contype))
     return {
-        "solids": [
-            _solid(physics, int(geom)) for geom in np.flatnonzero(physics.model.geom_contype) if _is_fast(physics, geom)
-        ],
+        "solids": [_solid(physics, geom) for geom in solid if _is_fast(physics, geom)],
         "surfaces": {one.name: {"rect": one.rect, "height": one.height} for one in world.surfaces},
         "containers": {one.name: {"rect": one.rect, "height": one.rim} for one in world.containers},
         "areas": {one.name: one.outline for one in world.areas},
