@@ -150,12 +150,13 @@ class Placing:
         raise SimulationError(f"no room for '{name}' at an edge in {world.name}")
 
     def _is_supported(self, name: str, spot: placement.Spot) -> bool:
-        """Return whether a flat top is under all of an object's footprint; a round table has corners without one."""
-        radius, tops = self._physics.world.kinds[name].radius, list[float | None]()
+        """Return whether a flat top is under all of an object, and no furniture in it; round tables have no corners."""
+        kind, tops = self._physics.world.kinds[name], list[float | None]()
         for turn in range(8):
-            for away in (radius, radius / 2):
+            for away in (kind.radius, kind.radius / 2):
                 x, y = spot.x + away * math.cos(turn * math.pi / 4), spot.y + away * math.sin(turn * math.pi / 4)
-                tops.append(top_at(self._physics, x, y, spot.support_z + 0.3))
+                # From no higher than the object, since a shelf has boards above.
+                tops.append(top_at(self._physics, x, y, spot.support_z + kind.size[2]))
         return all(top is not None and abs(top - spot.support_z) < 0.01 for top in tops)
 
     def _stand_under(self, name: str, surface_name: str, rng: np.random.Generator) -> None:
