@@ -64,7 +64,9 @@ def test_a_stop_of_one_leaves_the_other_at_work_and_a_stop_of_all_stops_both(sta
             "summit2": (True, True),
         }
         states(stack, summit1="stopped", summit2="stopped")
-        with pytest.raises(RefusedError, match="summit1, summit2: stopped \\(a person\\), so the task was not accepted"):
+        with pytest.raises(
+            RefusedError, match="summit1, summit2: stopped \\(a person\\), so the task was not accepted"
+        ):
             submit(stack, TO_COUNTER)
         service.reset("summit1")
         status = ended(stack, submit(stack, TO_COUNTER))
