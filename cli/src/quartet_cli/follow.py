@@ -93,6 +93,9 @@ def _attend(
     if folder is not None:
         folder.fetch_pictures(event)
     if isinstance(event.event, Asked) and not _is_settled(api, event, event.event):
+        if image := event.event.image:
+            saved = folder.picture(image) if folder is not None else None
+            notice(f"Picture: {saved or f'/tasks/{event.task_id}/images/{image} of the orchestrator, or on its page'}")
         _ask(api, event.task_id, event.event, notice)
 
 

@@ -76,6 +76,11 @@ class RunFolder:
             case _:
                 pass
 
+    def picture(self, reference: str) -> Path | None:
+        """Fetch a picture, and return its path; None if the store does not have it."""
+        self._fetch([reference])
+        return next((self.path / "images").glob(f"{Path(reference).name}*"), None)
+
     def finish(self, status: TaskStatus) -> None:
         """Write what needs the whole task; pictures and transcripts that are gone are left out."""
         self._write("status.json", status.model_dump_json(indent=1).encode())

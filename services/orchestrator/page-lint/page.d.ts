@@ -130,6 +130,7 @@ interface OpenQuestion {
   question_id: string;
   text: string;
   choices?: string[];
+  image: string | null;
   expires_at: number;
   approval: boolean;
 }

@@ -112,10 +112,11 @@ class Memory:
 class Stage:
     """One world with its servers; `run` is what an agent's process does with one request."""
 
-    def __init__(self, folder: Path, world: str, seed: int = 0) -> None:
+    def __init__(self, folder: Path, world: str, seed: int = 0, files: Path | None = None) -> None:
+        """`files`: folder with robot.yaml and site.yaml; None: those of the world."""
         self.folder = folder
         self.world = world
-        self.files = ROOT / "deploy" / "sites" / world
+        self.files = files or ROOT / "deploy" / "sites" / world
         self.memory = Memory()
         self.coded = False
         """Whether requests ask for the agents' own code in place of their models."""
@@ -300,7 +301,7 @@ class Stage:
 
     @contextlib.asynccontextmanager
     async def outside(
-        self, skill: Skill, model_url: str | None = None, programs: ProgramRule = "auto"
+        self, skill: Skill, model_url: str | None = None, programs: ProgramRule = "auto", approvals: Any = None
     ) -> AsyncIterator[AgentContext]:
         """What the process of `skill` hands to its requests."""
         model = GatewayClient(model_url or self.model_url, skill.value)
@@ -314,13 +315,14 @@ class Stage:
                 transcripts=self.memory,
                 settings=self.settings(),
                 replica="test",
+                approvals=approvals,
             )
         finally:
             await model.close()
 
-    async def run(self, skill: Skill, *, model_url: str | None = None, **arguments: Any) -> Any:
+    async def run(self, skill: Skill, *, model_url: str | None = None, approvals: Any = None, **arguments: Any) -> Any:
         """One request from start to result."""
-        async with self.outside(skill, model_url) as outside:
+        async with self.outside(skill, model_url, approvals=approvals) as outside:
             result: SkillResult = await SkillRun(self.request(skill, **arguments), outside).run()
         return result
 

@@ -10,7 +10,7 @@ import yaml
 
 from quartet_bus import Question
 from quartet_contracts import ALGORITHM, State
-from quartet_contracts.approvals import RUN_PROGRAM, ApprovalClaims, approval_audience, arguments_digest
+from quartet_contracts.approvals import CONFIRM_OBJECT, RUN_PROGRAM, ApprovalClaims, approval_audience, arguments_digest
 
 PICK = ("approach", {"target_area": "kitchen", "object_name": "red coke can", "next_action": "pick"})
 
@@ -69,6 +69,49 @@ async def test_nothing_of_what_a_person_allows_is_hidden(client, agents, model, 
     status = await client.until_state(task_id, State.PAUSED)
     assert shown in status.question
     await client.http.post(f"/tasks/{task_id}/answer", json={"text": "no"})
+
+
+@pytest.mark.parametrize(("answer", "allowed"), [("yes", True), ("2", False), ("not sure", False)])
+async def test_a_person_says_whether_it_is_the_object_in_the_picture(
+    client, agents, model, do, asking, answer, allowed
+):
+    """Names come from the sentence and pictures from the agent: neither hides anything, nor is longer than a line."""
+    task_id = await client.submit()
+    image = await agents.bus.images.put(task_id, b"jpeg", "image/jpeg")
+    name = "red\x1b[2K can " + "x" * 500
+    asking(tool=CONFIRM_OBJECT, arguments={"object_name": name, "area": "kitchen", "image": image})
+    model.say(PICK, do.report(False))
+    status = await client.until_state(task_id, State.PAUSED)
+    assert status.question.startswith("Is it this one? summit looks for 'red<U+001B>[2K can xxx")
+    assert status.question.endswith("' and sees in the kitchen what may be it.")
+    assert len(status.question) < 300
+    assert status.choices == ["yes", "no", "not sure"]
+    assert (await client.http.post(f"/tasks/{task_id}/answer", json={"text": answer})).status_code == 200
+    (asked,) = [event.event for event in await client.events(task_id) if event.event.kind == "question"]
+    assert (asked.image, asked.approval) == (image, False)
+    assert (asking.decision.allowed, asking.decision.answer) == (allowed, "no" if answer == "2" else answer)
+
+
+async def test_a_picture_that_the_task_does_not_have_is_not_shown(client, agents, model, do, asking):
+    asking(tool=CONFIRM_OBJECT, arguments={"object_name": "can", "area": "kitchen", "image": "image-9"})
+    model.say(PICK, do.report(False))
+    task_id = await client.submit()
+    await client.until_state(task_id, State.PAUSED)
+    await client.http.post(f"/tasks/{task_id}/answer", json={"text": "no"})
+    (asked,) = [event.event for event in await client.events(task_id) if event.event.kind == "question"]
+    assert asked.image is None
+
+
+async def test_who_has_not_answered_is_asked_about_no_further_object(start, agents, model, do, asking):
+    asking(tool=CONFIRM_OBJECT, arguments={"object_name": "can", "area": "kitchen", "image": "none"})
+    agents.answers["approach"] *= 2
+    agents.start()
+    model.say(PICK, PICK, do.report(False))
+    async with start(question_timeout_s=0.3) as client:
+        status = await client.run()
+        events = await client.events(status.task.task_id)
+    assert len([event for event in events if event.event.kind == "question"]) == 1
+    assert asking.decision.answer is None
 
 
 async def test_nobody_answers(start, agents, model, do, key, asking):
@@ -137,7 +180,7 @@ async def test_another_question_stays_open(agents):
 async def test_a_request_has_time_for_an_approval_on_top_of_its_time_of_work(
     start, settings, agents, model, do, tmp_path, asks
 ):
-    """Only where the site's policy asks for one: a grant lives no longer than it has to."""
+    """Only where the site's policy asks for one, and a minute for questions about objects: no grant lives longer."""
     for name in ("robot.yaml", "site.yaml"):
         shutil.copy(settings.site_file.parent / name, tmp_path / name)
     rules = [{"tool": "nav2__spin_robot", "then": "ask", "because": "cables"}] if asks else []
@@ -149,4 +192,4 @@ async def test_a_request_has_time_for_an_approval_on_top_of_its_time_of_work(
         await client.run()
     request = agents.requests[0]
     assert request.budget.wall_s == pytest.approx(50, abs=0.1)
-    assert request.deadline - request.created_at == pytest.approx(170 if asks else 50, abs=0.1)
+    assert request.deadline - request.created_at == pytest.approx(230 if asks else 110, abs=0.1)

@@ -86,6 +86,10 @@ class Loop:
             if not limit.expired():
                 raise
             end = Ended(Cause.TIME, self._meter.out_of_time())
+        finally:
+            if self._clock is not None:
+                # The agent's code may wait for a person after the loop.
+                self._clock.changed = lambda: None
         await self._recorder.write_held()
         await self._recorder.written()
         ending = Ending(end.cause, end.reason, self.usage, end.report, self.uncertain)

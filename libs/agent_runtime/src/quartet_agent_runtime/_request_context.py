@@ -63,6 +63,8 @@ class RequestContext:
     """Areas that the drives of this request have led through, in order; they go into the result."""
     seen_in: str | None = None
     """Area in which an approach has seen its object instead of the wanted one; it goes into the result."""
+    images: list[str] = field(default_factory=list[str])
+    """References of the pictures that the last call returned."""
     unknown_name: str = ""
     """Message of the perception server about a name that it cannot look for, "" if there was none."""
     _forgotten: set[str] = field(default_factory=set[str])
@@ -121,24 +123,28 @@ class RequestContext:
             self.running = outcome.interrupted
             return outcome
 
-        return (await self.recorder.record_call(call, make, tool)).outcome
+        called = await self.recorder.record_call(call, make, tool)
+        self.images = called.references
+        return called.outcome
 
     async def detect(self, name: str, camera: str = "both", object_id: str | None = None) -> list[Detection]:
         """Return what `try_detect` does, and nothing where no picture could be searched."""
         return await self.try_detect(name, camera, object_id) or []
 
-    async def try_detect(self, name: str, camera: str = "both", object_id: str | None = None) -> list[Detection] | None:
+    async def try_detect(
+        self, name: str, camera: str = "both", object_id: str | None = None, **more: Any
+    ) -> list[Detection] | None:
         """Return everything called `name` in view of `camera` (front, arm or both), best first.
 
         None when no picture could be taken or searched, so that nothing is known of what is in view. With `object_id`
-        only that thing, as long as the perception server knows the id.
+        only that thing, as long as the perception server knows the id. `more`: further arguments of a call by name.
         """
         if object_id is not None and object_id not in self._forgotten:
             one = await self.call(DetectResult, "perception__detect_objects", object_ids=[object_id], camera=camera)
             if one.error_code != PerceptionCode.UNKNOWN_OBJECT_ID:
                 return one.detections if one.ok else None
             self._forgotten.add(object_id)
-        found = await self.call(DetectResult, "perception__detect_objects", names=[name], camera=camera)
+        found = await self.call(DetectResult, "perception__detect_objects", names=[name], camera=camera, **more)
         if found.error_code == PerceptionCode.UNKNOWN_OBJECT:
             self.unknown_name = found.message
         return found.detections if found.ok else None

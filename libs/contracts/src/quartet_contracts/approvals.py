@@ -25,6 +25,11 @@ SECONDS_LEFT = "quartet/seconds_left"
 and the server's may differ."""
 RUN_PROGRAM = "executor__run_program"
 """In place of a tool: what the executor asks about, where the policy wants a person's word on each program."""
+CONFIRM_OBJECT = "approach__confirm_object"
+"""In place of a tool: the approach agent asks whether what a picture shows is the object that it looks for. Arguments:
+`object_name`, `area`, and `image`, the reference of the picture."""
+CONFIRM_WAIT_S = 60.0
+"""Time that one request waits for persons about objects, in all [s]."""
 Text = Annotated[str, Field(max_length=2000)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -74,6 +79,8 @@ class ApprovalDecision(Message):
     approval_id: Identifier
     allowed: bool
     reason: Text = ""
+    answer: Text | None = None
+    """The person's words; None if nobody answered."""
     token: Annotated[str, Field(max_length=4000)]
     """ApprovalClaims, signed."""
 

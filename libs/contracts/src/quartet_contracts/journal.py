@@ -187,6 +187,10 @@ class Asked(Entry):
     question_id: Identifier
     text: Text
     choices: Choices = []
+    image: Identifier | None = None
+    """Reference of the picture that the question is about."""
+    approval: bool = False
+    """Whether it asks a person to allow a call."""
     expires_at: Seconds
 
 

@@ -28,6 +28,7 @@ def describe(view: View, found: SegmentedObject) -> Detection:
         camera=camera,
         visible=round(found.visible if found.in_view is None else found.in_view, 2),
         in_gripper=found.in_gripper,
+        doubtful=found.doubtful,
     )
     measured = extent(view, found)
     if measured is None:

@@ -54,6 +54,8 @@ class TrackedObject:
     """Whether the gripper held it when it was last seen, so that `place` is out of date."""
     mistaken: bool = False
     """Whether it was grasped, was found not to be what `name` says, and stands where it was again."""
+    confirmed: bool = False
+    """Whether a person has said that it is what `name` says."""
     height_m: float | None = None
     """Height that the last grasp pose measured [m]."""
     seen_at: float = field(default_factory=time.monotonic)
@@ -118,6 +120,18 @@ class ObjectTracker:
         del self._grasp_targets[task]
         known.place, known.frame, known.held, known.mistaken = target.place, target.frame, False, True
         return known
+
+    def settle(self, task: str, object_id: str, *, is_it: bool) -> None:
+        """Note what a person said of an object that was in doubt: whether it is what its name says.
+
+        Raises UnknownObjectIdError.
+        """
+        known = self.get(task, object_id)
+        known.confirmed, known.mistaken = is_it, not is_it
+
+    def confirmed(self, task: str) -> set[str]:
+        """Return the ids of the objects that a person has confirmed."""
+        return {one.object_id for one in self._tasks.get(task, OrderedDict()).values() if one.confirmed}
 
     def mark_held(self, task: str, object_id: str) -> TrackedObject:
         """Note that the gripper holds this object, and return it. Raises UnknownObjectIdError."""

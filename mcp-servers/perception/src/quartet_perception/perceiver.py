@@ -34,6 +34,7 @@ from quartet_perception.placing import Placement
 from quartet_perception.pose_memory import Base, PoseMemory, ViewMemory
 from quartet_perception.scene.view import Intrinsics, View
 from quartet_perception.segmenters.base import SegmentedObject, Segmenter, caller_left
+from quartet_perception.segmenters.chain import segment
 from quartet_perception.surroundings import WatchedTopic, planar_covariance
 from quartet_robot_link import LATCHED, BridgeUnavailableError, CameraSnapshot, Robot, RobotLinkError
 from quartet_site import RobotFile, SiteFile
@@ -228,22 +229,24 @@ class Perceiver:
             return None
         return pose.x, pose.y, pose.yaw
 
-    async def segment(self, view: View, prompts: Sequence[str]) -> list[SegmentedObject]:
+    async def segment(self, view: View, prompts: Sequence[str], *, doubts: bool = False) -> list[SegmentedObject]:
         """Run the segmenter in a thread of its kind. Raises UnknownObjectError, SegmenterError."""
         executor = self._waiters if self.segmenter.remote else self._worker
-        return await self._run(executor, self.segmenter.segment, view, prompts)
+        return await self._run(executor, segment, self.segmenter, view, prompts, doubts=doubts)
 
     async def find(
-        self, camera: CameraName, names: Sequence[str], holding: str | None = None
+        self, camera: CameraName, names: Sequence[str], holding: str | None = None, *, doubts: bool = False
     ) -> tuple[View, list[SegmentedObject]]:
         """Take a fresh picture and find `names` in it, best first, each with its object_id in the caller's task.
 
-        holding: id of what the gripper is known to hold. Raises UnknownObjectError, SegmenterError, RobotLinkError.
+        holding: id of what the gripper is known to hold. doubts: with what may be one of `names`; what a person has
+        confirmed is found anyway. Raises UnknownObjectError, SegmenterError, RobotLinkError.
         """
+        confirmed = self.tracker.confirmed(id_scope())
         for name in names:
             self.names(name)
         view = await self.view(camera)
-        found = await _with_progress(self.segment(view, names))
+        found = await _with_progress(self.segment(view, names, doubts=doubts or bool(confirmed)))
         entries = [entry for name in names for entry in self._known(name)]
         held = await self.compute(find_held_object, view, self.catalogue.entries, entries, self.file)
         everything = [*(f for f in found if not (held and f.in_gripper)), *held]
@@ -251,7 +254,9 @@ class Perceiver:
         # The picture has waited for odometry already: a robot that has none need not wait again.
         drives = self.robot.transforms.newest(frames.odom, frames.base) is not None
         base = await self.base() if everything and drives else None
-        return view, await self.compute(self._with_ids, view, everything, base, holding)
+        known = await self.compute(self._with_ids, view, everything, base, holding)
+        known = [replace(one, doubtful=False) if one.object_id in confirmed else one for one in known]
+        return view, [one for one in known if doubts or not one.doubtful]
 
     def _with_ids(
         self,

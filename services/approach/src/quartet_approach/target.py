@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quartet_agent_runtime import RequestContext
+from quartet_approach.doubts import Doubts
 from quartet_approach.floor import Floor
 from quartet_approach.geometry import Point, distance_to, to_base, to_map
 from quartet_contracts import PARKING, ApproachArguments, NextAction, Stand
@@ -124,11 +125,13 @@ class SearchMemory:
     Attributes:
         floor_looks: How many looks at the floor were made.
         floor_drives: How many drives were made for them.
+        doubts: What may be the target, and what a person said of it.
         seen_in: Area in which the target was clearly seen instead of the wanted one; None if it was in no other.
     """
 
     def __init__(self) -> None:
         self._floor: Floor | None = None
+        self.doubts = Doubts()
         self.floor_looks = self.floor_drives = 0
         self.seen_in: str | None = None
         self._seen_from_m = math.inf
@@ -191,7 +194,12 @@ async def look(
 
     The result names the target by its id. What may be it, and is not taken for it, is noted in `memory`.
     """
-    sight = await _look(check, target, expected, memory or SearchMemory())
+    memory = memory or SearchMemory()
+    sight = await _look(check, target, expected, memory)
+    if sight is None and target.kind == "object":
+        pose = await check.pose()
+        said = await memory.doubts.settle(check, target.name, target.area.name)
+        sight = next((one for detection in said if (one := _sight(target, pose, detection))), None)
     if sight is not None:
         check.object_id = sight.object_id
     return sight
@@ -201,21 +209,12 @@ async def _look(check: RequestContext, target: Target, expected: Point | None, m
     pose = await check.pose()
     fallback: Sight | None = None
     for camera in ("front", "arm"):
-        sights: list[Sight] = []
-        detections = await check.try_detect(target.name, camera, target.object_id)
+        asks = {"doubtful": True} if camera == "front" and target.kind == "object" and check.approver else {}
+        detections = await check.try_detect(target.name, camera, target.object_id, **asks)
         if camera == "front" and detections is not None:
             memory.looked(pose)
-        for detection in detections or []:
-            sight = _sight(target, pose, detection)
-            if sight is None:
-                continue
-            if not target.may_be_at(sight.centre):
-                if _is_clear(detection):
-                    _note_elsewhere(check.site, target, sight, memory)
-            elif _is_clear(detection):
-                sights.append(sight)
-            else:
-                memory.note(Candidate(sight.centre, (pose.x, pose.y)))
+        taken = [_taken(check, target, pose, detection, memory) for detection in detections or []]
+        sights = [sight for sight in taken if sight is not None]
         if expected is None and sights:
             return sights[0]
         near = [sight for sight in sights if expected and math.dist(sight.centre, expected) <= SAME_THING_M]
@@ -223,6 +222,25 @@ async def _look(check: RequestContext, target: Target, expected: Point | None, m
             return min(near, key=lambda sight: math.dist(sight.centre, expected or sight.centre))
         fallback = fallback or next(iter(sights), None)
     return fallback
+
+
+def _taken(
+    check: RequestContext, target: Target, pose: Pose2D, detection: Detection, memory: SearchMemory
+) -> Sight | None:
+    """Return the sight of what is surely the target in its area; note in `memory` what else a detection tells."""
+    sight = _sight(target, pose, detection)
+    if sight is None:
+        return None
+    possible, clear = target.may_be_at(sight.centre), _is_clear(detection)
+    if possible and clear and not detection.doubtful:
+        return sight
+    if possible:
+        memory.note(Candidate(sight.centre, (pose.x, pose.y)))
+    elif clear and not detection.doubtful:
+        _note_elsewhere(check.site, target, sight, memory)
+    if possible and detection.doubtful:
+        memory.doubts.note(detection, check.images)
+    return None
 
 
 def _note_elsewhere(site: SiteFile, target: Target, sight: Sight, memory: SearchMemory) -> None:

@@ -91,7 +91,8 @@ async def _attempt(check: RequestContext, target: Target, missed: ApproachCode, 
     if sight is None:
         return _failed(
             missed,
-            f"'{target.name}' was not seen in {target.area.name}, all around, from its places and over its floor",
+            f"'{target.name}' was not seen in {target.area.name}, all around, from its places and over its floor"
+            f"{memory.doubts.said}",
             CheckResult.PASS,
         )
     standing = await stand_before(check, target, sight)

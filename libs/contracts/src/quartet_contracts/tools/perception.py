@@ -77,6 +77,8 @@ class Detection(Model):
     """Fraction that is in view and not covered, 0 to 1."""
     in_gripper: bool = False
     """Seen between the fingers."""
+    doubtful: bool = False
+    """Agrees too little with its description to be taken for it."""
 
 
 class DetectResult(ToolResult):

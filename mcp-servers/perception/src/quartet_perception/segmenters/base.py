@@ -48,6 +48,8 @@ class SegmentedObject:
     """HxW: all connected pixels of its colours, also those that the mask leaves out."""
     refined: bool = False
     """Whether `solid` has the size that is seen; otherwise that of the catalogue."""
+    doubtful: bool = False
+    """Whether it agrees too little with its entry to be taken for it; a person may tell."""
 
     @property
     def kind(self) -> Kind:
@@ -65,6 +67,15 @@ class Segmenter(Protocol):
 
     def segment(self, view: View, prompts: Sequence[str]) -> list[SegmentedObject]:
         """Return all instances of all prompts, best first. Raises UnknownObjectError, SegmenterError."""
+        ...
+
+
+@runtime_checkable
+class Doubting(Protocol):
+    """A segmenter that can name objects of which it is not sure."""
+
+    def segment_with_doubts(self, view: View, prompts: Sequence[str]) -> list[SegmentedObject]:
+        """Return what `segment` does, and what may be one of the prompts, marked as doubtful."""
         ...
 
 

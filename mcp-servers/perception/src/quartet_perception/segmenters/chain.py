@@ -12,7 +12,7 @@ from quartet_perception.segmenters import colour_shape as _colour_shape
 from quartet_perception.segmenters import http_endpoint as _http_endpoint
 from quartet_perception.segmenters import open_vocabulary as _open_vocabulary
 from quartet_perception.segmenters import vision_llm as _vision_llm
-from quartet_perception.segmenters.base import HealthReporting, SegmentedObject, Segmenter, create_segmenter
+from quartet_perception.segmenters.base import Doubting, HealthReporting, SegmentedObject, Segmenter, create_segmenter
 from quartet_perception.settings import DEFAULT_SEGMENTER, PerceptionSettings
 
 _ = _colour_shape, _http_endpoint, _open_vocabulary, _vision_llm
@@ -34,6 +34,13 @@ def health_of(segmenter: Segmenter) -> list[dict[str, str]]:
     return [s.health() for s in getattr(segmenter, "segmenters", [segmenter]) if isinstance(s, HealthReporting)]
 
 
+def segment(segmenter: Segmenter, view: View, prompts: Sequence[str], *, doubts: bool) -> list[SegmentedObject]:
+    """Return what a segmenter finds, with `doubts` also what it is not sure of. Raises as `Segmenter.segment` does."""
+    if doubts and isinstance(segmenter, Doubting):
+        return segmenter.segment_with_doubts(view, prompts)
+    return segmenter.segment(view, prompts)
+
+
 class SegmenterChain:
     """Asks the next segmenter when one fails or does not know a name; finding nothing is not a failure."""
 
@@ -47,10 +54,17 @@ class SegmenterChain:
 
         Raises the first SegmenterError when none works, the last UnknownObjectError when none knows a name.
         """
+        return self._first(view, prompts, doubts=False)
+
+    def segment_with_doubts(self, view: View, prompts: Sequence[str]) -> list[SegmentedObject]:
+        """Return what `segment` does, and the doubts of that segmenter if it has any."""
+        return self._first(view, prompts, doubts=True)
+
+    def _first(self, view: View, prompts: Sequence[str], *, doubts: bool) -> list[SegmentedObject]:
         error: PerceptionError | None = None
         for segmenter in self.segmenters:
             try:
-                return segmenter.segment(view, prompts)
+                return segment(segmenter, view, prompts, doubts=doubts)
             except (SegmenterError, UnknownObjectError) as failed:
                 logger.warning("%s: %s", type(segmenter).__name__, failed)
                 if not isinstance(error, SegmenterError):

@@ -117,19 +117,23 @@ class ColourShapeSegmenter:
             wanted += [t for t in self._catalogue.match(prompt) if t not in wanted]
         return self.find(view, wanted)
 
-    def find(self, view: View, wanted: Sequence[CatalogueEntry]) -> list[SegmentedObject]:
-        """Return all instances of `wanted`, best first."""
+    def segment_with_doubts(self, view: View, prompts: Sequence[str]) -> list[SegmentedObject]:
+        """Return what `segment` does, and objects near by that may be one of the prompts, marked as doubtful."""
+        return self.find(view, [t for prompt in prompts for t in self._catalogue.match(prompt)], doubts=True)
+
+    def find(self, view: View, wanted: Sequence[CatalogueEntry], *, doubts: bool = False) -> list[SegmentedObject]:
+        """Return all instances of `wanted`, best first; with `doubts` the doubtful objects too."""
         picture = prepare(view, self._heights, self._reference)
         found = [f for t in wanted if t.kind == "surface" for f in self._surfaces(picture, t)]
         found += [f for t in wanted if is_flat(t) for f in find_flat(picture, t, self._heights)]
         # Where things may stand on each other, a rim or a shadow of some millimetres is everywhere: relief decides.
         found += self._solids(
-            picture, [t for t in wanted if t.kind != "surface" and not (self._stacked and is_flat(t))]
+            picture, [t for t in wanted if t.kind != "surface" and not (self._stacked and is_flat(t))], doubts
         )
         return sorted(found, key=lambda f: -f.score)
 
     # --- objects and containers -----------------------------------------------------------------------
-    def _solids(self, picture: PreparedView, wanted: list[CatalogueEntry]) -> list[SegmentedObject]:
+    def _solids(self, picture: PreparedView, wanted: list[CatalogueEntry], doubts: bool) -> list[SegmentedObject]:
         view = picture.view
         # A thing with a print is looked at twice, which takes longer than all else.
         from_near = cache(partial(self._from_near, view))
@@ -146,10 +150,16 @@ class ColourShapeSegmenter:
                     for piece in pieces_of(picture, blob):
                         explained += self._explain(picture, piece, targets)
                 fitted += explained
-        kept = without_overlap(fitted, view.shape, contained=self._stacked)
+        kept = without_overlap(fitted, view.shape, contained=self._stacked, doubts=doubts)
         names = {(t.kind, t.name) for t in wanted}
         here = [f for f in kept if (f.entry.kind, f.entry.name) in names and _in_its_area(view, f)]
-        return [self._found(view, f) for one in here if (f := from_near(one)) is not None]
+        sure = [(one, from_near(one)) for one in here]
+        # Something of another size than was written down may be it all the same: a person knows.
+        return [
+            replace(self._found(view, near or one), doubtful=near is None or not one.acceptable)
+            for one, near in sure
+            if near is not None or doubts
+        ]
 
     def _printed(
         self,

@@ -16,6 +16,8 @@ from quartet_perception.scene.view import Mask
 ACCEPT, _ACCEPT_FAR = 0.55, 0.70
 """Least agreement; below it the object is taken as absent. The second holds beyond _FAR_M."""
 _FAR_M = 2.0
+_DOUBTFUL, _MIN_VISIBLE_DOUBTFUL = 0.3, 0.5
+"""Least agreement and visible part of an object near by that a person may recognise, though it is not reported."""
 _ACCEPT_FALLEN = 0.75
 _ACCEPT_HELD, _MIN_VISIBLE_HELD = 0.70, 0.35
 _MIN_VISIBLE, _MIN_VISIBLE_MEASURED = 0.22, 0.5
@@ -87,6 +89,14 @@ class Hypothesis:
         q = self.quality
         return self.agreement >= least and q.in_view >= least_visible and q.pixels >= MIN_PIXELS
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether it stands near by in full view, and agrees too little to be reported."""
+        q, near = self.quality, np.hypot(self.posed.x, self.posed.y) < _FAR_M
+        stands = self.entry.kind == "object" and self.support is not None and near
+        seen = q.in_view >= _MIN_VISIBLE_DOUBTFUL and q.pixels >= MIN_PIXELS
+        return bool(stands and seen and self.agreement >= _DOUBTFUL and not self.acceptable)
+
     def mask(self, shape: tuple[int, int]) -> Mask:
         """Return its pixels in the full picture (HxW)."""
         u0, v0, u1, v1 = self.quality.box
@@ -111,16 +121,17 @@ def is_fallen(solid: Solid, entry: CatalogueEntry) -> bool:
 
 
 def without_overlap(
-    hypotheses: Iterable[Hypothesis], shape: tuple[int, int], *, contained: bool = False
+    hypotheses: Iterable[Hypothesis], shape: tuple[int, int], *, contained: bool = False, doubts: bool = False
 ) -> list[Hypothesis]:
     """Return the acceptable hypotheses, of several in the same place the one with the most merit.
 
     contained: things may lie in containers, so that those two are not rivals for a place.
+    doubts: doubtful ones too, where no acceptable one is.
     """
     kept: list[Hypothesis] = []
     places = {False: np.zeros(shape, dtype=bool), True: np.zeros(shape, dtype=bool)}
-    for candidate in sorted(hypotheses, key=lambda h: h.merit, reverse=True):
-        if candidate.acceptable:
+    for candidate in sorted(hypotheses, key=lambda h: (h.acceptable, h.merit), reverse=True):
+        if candidate.acceptable or (doubts and candidate.doubtful):
             taken = places[contained and candidate.entry.kind == "container"]
             mask = candidate.mask(shape)
             if float((mask & taken).sum()) < 0.3 * float(mask.sum()):

@@ -44,6 +44,26 @@ def draw_detections(rgb: NDArray[np.uint8], found: Sequence[SegmentedObject]) ->
     return np.asarray(image)
 
 
+def _with_one_doubt(found: Sequence[SegmentedObject]) -> tuple[list[SegmentedObject], list[SegmentedObject]]:
+    """Return the objects with the best doubtful one only, and that one: a question is about one thing."""
+    doubt = [one for one in found if one.doubtful][:1]
+    return [*(one for one in found if not one.doubtful), *doubt], doubt
+
+
+def _mark_mistaken(perceiver: Perceiver, names: list[str] | None) -> None:
+    """Leave out what a grasp was last planned for under one of these names. Raises BadParametersError."""
+    if names is None:
+        raise BadParametersError("mistaken needs names: those under which the grasp was planned")
+    perceiver.tracker.mark_mistaken(id_scope(), {one for name in names for one in perceiver.names(name)})
+
+
+def _settle(perceiver: Perceiver, confirmed: str | None, rejected: str | None) -> None:
+    """Note what a person said of doubtful detections. Raises UnknownObjectIdError."""
+    for one, is_it in ((confirmed, True), (rejected, False)):
+        if one is not None:
+            perceiver.tracker.settle(id_scope(), one, is_it=is_it)
+
+
 PromptArgument = Annotated[
     Term | None,
     Field(description="What to look for, in a person's words: 'red coke can', 'table'."),
@@ -102,7 +122,7 @@ def add_detect_tools(server: ToolServer, perceiver: Perceiver) -> None:
         )
         return as_tool_result(result, [(image, "image/jpeg")])
 
-    @server.tool(read_only=True)
+    @server.tool(result=DetectResult, read_only=True)
     async def detect_objects(
         names: NamesArgument = None,
         camera: Annotated[
@@ -117,7 +137,22 @@ def add_detect_tools(server: ToolServer, perceiver: Perceiver) -> None:
                 "was put back where it stood. It is left out from now on."
             ),
         ] = False,
-    ) -> DetectResult:
+        doubtful: Annotated[
+            bool,
+            Field(
+                description="True: also the thing near by that may be one of the names but fits badly, marked as "
+                "`doubtful`, with a JPEG picture of it, so that a person can say whether it is."
+            ),
+        ] = False,
+        confirmed: Annotated[
+            ObjectId | None,
+            Field(description="object_id of a doubtful detection that a person says is it: it is found from now on."),
+        ] = None,
+        rejected: Annotated[
+            ObjectId | None,
+            Field(description="object_id of a doubtful detection that a person says is not it: it is left out."),
+        ] = None,
+    ) -> McpResult:
         """List which of the named objects, surfaces and containers are visible now, best first.
 
         An empty list of detections means that none of them is seen: turn, drive nearer or use the other camera. Each
@@ -132,18 +167,21 @@ def add_detect_tools(server: ToolServer, perceiver: Perceiver) -> None:
         if held_id is not None:
             perceiver.tracker.mark_held(id_scope(), held_id)
         if mistaken:
-            if names is None:
-                raise BadParametersError("mistaken needs names: those under which the grasp was planned")
-            perceiver.tracker.mark_mistaken(id_scope(), {one for name in asked for one in perceiver.names(name)})
+            _mark_mistaken(perceiver, names)
+        _settle(perceiver, confirmed, rejected)
         cameras: tuple[CameraName, ...] = ("front", "arm") if camera == "both" else (camera,)
-        detections = []
+        detections, images = [], list[tuple[bytes, str]]()
         for one in cameras:
-            view, found = await perceiver.find(one, asked, held_id)
+            view, found = await perceiver.find(one, asked, held_id, doubts=doubtful)
+            found, doubt = _with_one_doubt(found)
+            if doubt:
+                picture = await perceiver.compute(draw_detections, view.rgb, doubt)
+                images.append((await perceiver.compute(encode_jpeg, picture), "image/jpeg"))
             detections += [describe(view, f) for f in found if object_ids is None or f.object_id in object_ids]
         detections.sort(key=lambda d: -d.score)
         shown = {one: ", ".join(dict.fromkeys(d.label for d in detections if d.camera == one)) for one in cameras}
         seen = "; ".join(f"the {one} camera shows {shown[one] or 'none of what was asked for'}" for one in shown)
-        return DetectResult(detections=detections, message=seen)
+        return as_tool_result(DetectResult(detections=detections, message=seen), images)
 
     @server.tool(read_only=True)
     async def last_seen(

@@ -11,6 +11,7 @@ from quartet_agent_runtime import ApprovalClient, WorkClock
 from quartet_bus import Bus, BusUnavailableError, Question
 from quartet_contracts import JournalEvent, SkillRequest, State
 from quartet_contracts.approvals import (
+    CONFIRM_OBJECT,
     RUN_PROGRAM,
     ApprovalClaims,
     ApprovalDecision,
@@ -28,10 +29,13 @@ from quartet_process import boot_time
 log = logging.getLogger(__name__)
 
 CHOICES = ("yes", "no")
+OBJECT_CHOICES = ("yes", "no", "not sure")
 YES = {"yes", "y", "ok", "okay", "allow", "approve", "accept"}
 """Answers that allow a call; any other refuses it."""
 MAX_SHOWN = 2000
 """Length of the arguments, in characters, above which a call cannot be shown whole and is refused."""
+MAX_NAME = 100
+"""Length of a name in a question, in characters, above which it is cut."""
 MAX_TEXT = 500
 """Length of an answer or a reason, in characters, above which it is cut."""
 EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){3,}")
@@ -49,6 +53,8 @@ class ApprovalService:
         self._settings = settings
         self._waited: dict[str, float] = {}
         self._since: float | None = None
+        self._alone = False
+        """Whether nobody has answered the last question; none about an object is asked then."""
 
     def waited_s(self, request_id: str) -> float:
         """Return how long a person was waited for in one skill request so far [s]: that is no time of work."""
@@ -77,17 +83,22 @@ class ApprovalService:
                 await asyncio.sleep(RETRY_S)
 
     async def _decide(self, request: SkillRequest, asked: ApprovalRequest, clock: WorkClock) -> ApprovalDecision:
-        text = json.dumps(asked.arguments, ensure_ascii=False, sort_keys=True)
+        text, answer = json.dumps(asked.arguments, ensure_ascii=False, sort_keys=True), None
         if (asked.task_id, asked.robot, asked.agent) != (request.task_id, request.robot, str(request.skill)):
             allowed, reason = False, "the approval was asked for under a request of another task, robot or agent"
         elif len(text) > MAX_SHOWN:
             allowed, reason = False, f"its arguments are longer than {MAX_SHOWN} characters and cannot be shown"
         else:
-            answer = await self._ask(request, asked, clock)
+            answer = None if self._alone and asked.tool == CONFIRM_OBJECT else await self._ask(request, asked, clock)
+            self._alone = answer is None
             allowed = answer is not None and answer.strip(" .!'\"").casefold() in YES
             reason = "nobody answered in time" if answer is None else f"the person answered: {answer[:MAX_TEXT]}"
         return ApprovalDecision(
-            approval_id=asked.approval_id, allowed=allowed, reason=reason, token=self._sign(asked, allowed, reason)
+            approval_id=asked.approval_id,
+            allowed=allowed,
+            reason=reason,
+            answer=None if answer is None else answer[:MAX_TEXT],
+            token=self._sign(asked, allowed, reason),
         )
 
     def _sign(self, asked: ApprovalRequest, allowed: bool, reason: str) -> str:
@@ -115,8 +126,17 @@ class ApprovalService:
         left_s = min(of_call, self._settings.question_timeout_s)
         end, expires_at = boot_time() + left_s, time.time() + left_s
         text = describe_approval(asked)
-        question = Question(asked.approval_id, text, expires_at, CHOICES, approval=True)
-        told = Asked(question_id=question.question_id, text=text, choices=list(CHOICES), expires_at=expires_at)
+        about_object = asked.tool == CONFIRM_OBJECT
+        choices = OBJECT_CHOICES if about_object else CHOICES
+        question = Question(asked.approval_id, text, expires_at, choices, approval=not about_object)
+        told = Asked(
+            question_id=question.question_id,
+            text=text,
+            choices=list(choices),
+            image=await self._picture(asked) if about_object else None,
+            approval=not about_object,
+            expires_at=expires_at,
+        )
         await self._write(request, told)
         await self._bus.questions.put(task.task_id, question, left_s)
         self._since = time.monotonic()
@@ -135,6 +155,13 @@ class ApprovalService:
             if record.state is State.PAUSED:
                 await record.move(State.INITIALIZING, "the question is closed")
                 await record.move(State.RUNNING)
+
+    async def _picture(self, asked: ApprovalRequest) -> str | None:
+        """Return the reference of the picture that a question is about, None if the task has no such picture."""
+        reference = asked.arguments.get("image")
+        if not isinstance(reference, str) or await self._bus.images.get(asked.task_id, reference) is None:
+            return None
+        return reference
 
     async def _write(self, request: SkillRequest, event: Asked | Answered) -> None:
         """Write under the skill request: the question is not one of the orchestrator's own model."""
@@ -166,6 +193,9 @@ def describe_approval(asked: ApprovalRequest) -> str:
     if asked.tool == RUN_PROGRAM:
         code = EMPTY_LINES.sub(_count_lines, printable(str(asked.arguments.get("code", ""))))
         return f"May {asked.agent} of robot {asked.robot} run this program?\n{code}\n{printable(told)}"
+    if asked.tool == CONFIRM_OBJECT:
+        name, area = (" ".join(str(asked.arguments.get(one, "")).split())[:MAX_NAME] for one in ("object_name", "area"))
+        return printable(f"Is it this one? {asked.robot} looks for '{name}' and sees in the {area} what may be it.")
     server, _, tool = asked.tool.partition("__")
     given = ", ".join(f"{name} {_value(value)}" for name, value in asked.arguments.items()) or "no arguments"
     return printable(

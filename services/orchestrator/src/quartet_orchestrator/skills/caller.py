@@ -27,6 +27,7 @@ from quartet_contracts import (
     granted_tools,
     without_ids,
 )
+from quartet_contracts.approvals import CONFIRM_WAIT_S
 from quartet_contracts.journal import SkillRequested
 from quartet_contracts.skills import unknown_result
 from quartet_contracts.tools import CommonCode
@@ -368,7 +369,7 @@ class SkillCaller:
         if work_s <= 0:
             raise TaskAbortedError("the task's deadline has passed")
         # Waiting for a person's approval is no work: the grant has to outlast it.
-        deadline = now + work_s + self._approval_wait_s
+        deadline = now + work_s + self._person_wait_s(skill)
         grant = self._signer.sign(
             agent=skill,
             robot=task.robot,
@@ -409,6 +410,11 @@ class SkillCaller:
             budget=Budget(wall_s=max(1.0, work_s)),
         )
 
+    def _person_wait_s(self, skill: Skill) -> float:
+        """Return how long an attempt may wait for persons on top of its time of work [s]."""
+        objects_s = min(CONFIRM_WAIT_S, self._settings.question_timeout_s) if skill is Skill.APPROACH else 0.0
+        return self._approval_wait_s + objects_s
+
     async def _look_for_alike(self, arguments: PlaceArguments) -> None:
         """Learn where things like the held one are, unless it may lie where it should already, as one of them."""
         moment = f"{self._record.task.task_id}-{self._count:02d}-before"
@@ -421,7 +427,7 @@ class SkillCaller:
     def _request_again(self, attempt: Attempt) -> SkillRequest:
         """Return a request as the journal has it: enough to ask for its result, not to submit it."""
         task, asked = self._record.task, attempt.requested
-        made_at, wait_s = attempt.event.at, self._settings.skill_timeout_s + self._approval_wait_s
+        made_at, wait_s = attempt.event.at, self._settings.skill_timeout_s + self._person_wait_s(attempt.skill)
         self._began[asked.request_id] = time.monotonic() - self._record.age_s(attempt.event)
         return SkillRequest(
             request_id=asked.request_id,

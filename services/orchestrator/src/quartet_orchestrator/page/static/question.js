@@ -1,12 +1,13 @@
 // What a task asks a person: a question, or whether a call may be made.
 
-import { now } from "/page/api.js";
+import { image, now } from "/page/api.js";
 import { h, replace, say } from "/page/dom.js";
 import { clock } from "/page/story.js";
 
 export class Question {
-  /** `answer(text, question_id)` sends the person's word. */
-  constructor(answer) {
+  /** `answer(text, question_id)` sends the person's word on a question of the task. */
+  constructor(taskId, answer) {
+    this.taskId = taskId;
     this.answer = answer;
     this.open = null;
     this.left = h("span", { class: "quiet" });
@@ -22,7 +23,7 @@ export class Question {
       replace(this.element);
       return;
     }
-    replace(this.element, h("h3", {}, open.approval ? "May it do this?" : "It asks you"), h("p", {}, open.text), open.approval ? this.#choice() : this.#form());
+    replace(this.element, h("h3", {}, open.approval ? "May it do this?" : "It asks you"), h("p", {}, open.text), this.#picture(), open.approval ? this.#choice() : this.#form());
     this.tick();
     this.element.scrollIntoView({ block: "nearest" });
   }
@@ -32,6 +33,11 @@ export class Question {
     if (!this.open) return;
     const left = this.open.expires_at - now();
     say(this.left, left > 0 ? `${clock(left)} left` : "time is over");
+  }
+
+  /** The picture that the question is about; null: there is none. */
+  #picture() {
+    return this.open.image ? h("img", { src: image(this.taskId, this.open.image), alt: "What the question is about, outlined in the camera's picture" }) : null;
   }
 
   #choice() {

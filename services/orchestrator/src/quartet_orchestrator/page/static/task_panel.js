@@ -47,7 +47,7 @@ export class TaskPanel {
     this.closed = false;
     this.refreshing = 0;
     this.head = new TaskHead(status, () => this.#refresh());
-    this.asks = new Question((text, question_id) => this.head.order("answer", { text, question_id }));
+    this.asks = new Question(this.id, (text, question_id) => this.head.order("answer", { text, question_id }));
     this.story = new Story(this.id, status.task.created_at);
     this.programs = PROGRAM_TEAMS.has(status.task.team ?? "");
     this.score = new Score(this.programs ? [AGENTS[0], EXECUTOR] : AGENTS);
@@ -123,7 +123,7 @@ export class TaskPanel {
 
   /** @param {JournalEvent} event */
   #hearQuestion({ event, request_id }) {
-    if (event.kind === "question") this.asked = this.question = { ...event, approval: Boolean(request_id) };
+    if (event.kind === "question") this.asked = this.question = event;
     if (event.kind === "answer" && this.asked?.question_id === event.question_id) this.asked = this.question = null;
     if (event.kind !== "state" || request_id) return;
     // A question that nobody answers in time ends with the task's pause. One that another replica has taken up is
