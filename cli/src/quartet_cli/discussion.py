@@ -8,15 +8,17 @@ from quartet_contracts.journal import (
     SkillFinished,
     SkillRequested,
     TeamErrands,
+    TeamProgram,
     TeamStep,
     TeamStepEnded,
+    TeamSubtasks,
     TeamTurn,
 )
 from quartet_contracts.story import Line, Narrator
 
 
 def discussion(events: Sequence[JournalEvent]) -> list[str]:
-    """Return the lines of Markdown for what a team said, in full, and for the programs that it ran; [] without a team.
+    """Return the lines of Markdown for what a team said and what its programs printed, in full; [] without a team.
 
     Texts of models are indented as code, so that nothing in them is read as markup.
     """
@@ -29,8 +31,11 @@ def discussion(events: Sequence[JournalEvent]) -> list[str]:
         match event.event:
             case TeamTurn(participant=participant, text=text):
                 found += _entry(event, events[0], participant, "", text)
+            case TeamProgram(participant=participant, text=text):
+                found += _entry(event, events[0], participant, "its program ended:", text)
             case (
                 TeamErrands()
+                | TeamSubtasks()
                 | TeamStep()
                 | TeamStepEnded()
                 | RobotLeft()

@@ -104,6 +104,26 @@ def test_the_report_of_a_team_has_its_tokens_its_discussion_and_its_programs(tmp
     assert metrics["model_turns_by_agent"] == {"coder": 1}
 
 
+def test_the_report_of_a_group_has_its_subtasks_and_what_its_programs_printed(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path, "t1", SimpleNamespace(transcripts=lambda _: []))  # type: ignore[arg-type]
+    printed = "\n".join(f"# line {number}: True" for number in range(100))
+    move = "move(red can, kitchen, desk)"
+    for at, event in enumerate(
+        (
+            {"kind": "team_turn", "participant": "ada", "text": "```python\nprint(1)\n```"},
+            {"kind": "team_program", "participant": "ada", "text": printed},
+            {"kind": "team_subtasks", "subtasks": {"ada": [move], "bob": []}, "agreed": True, "rounds": 1},
+        )
+    ):
+        given = {"task_id": "t1", "actor": "orchestrator", "at": at, "event": event}
+        folder.record(JournalEvent.model_validate(given))
+    folder.finish(STATUS)
+    report = (tmp_path / "t1" / "report.md").read_text()
+    assert "**ada**, 1.0 s\n\n    its program ended:\n    # line 0: True\n    # line 1: True\n" in report
+    assert "    # line 99: True\n" in report
+    assert "    all agree to their subtasks\n    ada: red can, kitchen → desk\n    bob: waits\n" in report
+
+
 def test_the_report_of_one_robot_has_no_discussion(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path, "t1", SimpleNamespace(transcripts=lambda _: []))  # type: ignore[arg-type]
     folder.finish(STATUS)

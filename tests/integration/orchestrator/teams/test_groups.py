@@ -7,7 +7,7 @@ import time
 import pytest
 
 from quartet_bus import Bus
-from quartet_contracts import TEAM_QUEUE, State, Task, TaskSubmission
+from quartet_contracts import TEAM_QUEUE, State, Task, TaskCode, TaskSubmission
 from quartet_contracts.story import Narrator
 from quartet_orchestrator.tasks.group_run import DENIED
 from support.team_crash import crash
@@ -50,6 +50,8 @@ async def test_each_robot_checks_its_subtask_by_a_program_and_all_work_at_once(g
         go.set()
         status = await client.until_state(task_id, *ENDED)
         events = await client.events(task_id)
+        parts = [part for step in of_kind(events, "team_step") for part in step.tasks.values()]
+        calls = [(await client.status(part)).usage.tool_calls for part in parts]
     assert (status.state, moved(status)) == (State.SUCCEEDED, BOTH), status.report
     (shared,) = of_kind(events, "team_subtasks")
     assert (shared.subtasks, shared.agreed, shared.rounds) == (SHARED, True, 1)
@@ -58,6 +60,7 @@ async def test_each_robot_checks_its_subtask_by_a_program_and_all_work_at_once(g
         "summit": f"{CAN} True\n",
     }
     assert {turn.participant for turn in of_kind(events, "team_turn")} == {"planner", "leader", "summit", "second"}
+    assert status.usage.tool_calls == 2 + sum(calls), "programs count"
     narrator = Narrator()
     told = {span.text for event in events for line in narrator.tell(event).lines for span in line.spans}
     assert {"proposes subtasks", "accepts its subtask", "all agree to their subtasks"} <= told
@@ -174,6 +177,36 @@ async def test_a_robot_that_drops_out_in_mid_discussion_leaves_the_errands_to_th
     assert (status.state, moved(status)) == (State.SUCCEEDED, BOTH), status.report
     assert [(e.robot, e.error_code) for e in of_kind(events, "robot_left")] == [("summit", "ROBOT_STOPPED")]
     assert [shared.subtasks for shared in of_kind(events, "team_subtasks")] == [{"second": [MOVE_CAN, MOVE_BOX]}]
+
+
+async def test_a_group_that_is_stopped_while_its_model_thinks_has_the_code_of_a_stop(group, model, motion):
+    async def stopped():
+        motion["nav2"].stop()
+        motion["second/nav2"].stop()
+
+    model.instead[SUMMIT] = stopped
+    async with group() as client:
+        status = await client.run(SENTENCE, team="emos")
+        events = await client.events(status.task.task_id)
+    assert (status.state, status.report.error_code) == (State.FAILED, TaskCode.STOPPED), status.report
+    assert {e.robot for e in of_kind(events, "robot_left") if e.error_code == "ROBOT_STOPPED"} == {"summit", "second"}
+    assert of_kind(events, "team_step") == [], "nothing was begun"
+    assert "No robot of the team is left." in status.report.summary
+
+
+async def test_a_stopped_robot_is_no_reason_for_an_errand_that_the_other_fails_at(group, agents, model, motion, do):
+    async def fails(_agents, _delivery):
+        return do.failing("NAV_DRIVE_FAILED")
+
+    async def stopped():
+        motion["nav2"].stop()
+
+    model.instead[SUMMIT] = stopped
+    agents.answers["approach"] = [fails] * 80
+    async with group() as client:
+        status = await client.run(SENTENCE, team="emos")
+    assert (status.state, status.report.error_code) == (State.FAILED, TaskCode.UNKNOWN), status.report
+    assert {row.error_code for row in status.report.objects} == {"NAV_DRIVE_FAILED"}
 
 
 async def test_a_reply_without_braces_counts_as_a_refusal(group, model):

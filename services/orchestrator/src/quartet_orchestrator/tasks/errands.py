@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from quartet_agent_runtime import load_prompt, render_prompt
-from quartet_contracts import ApproachArguments, Budget, NextAction, Usage
+from quartet_contracts import ApproachArguments, Budget, NextAction, TaskCode, Usage
 from quartet_contracts.journal import Happening, RobotLeft, TeamErrands, TeamStep, TeamStepEnded
 from quartet_orchestrator.tasks.briefs import RobotBrief
 from quartet_orchestrator.tasks.names import FLOOR
@@ -250,6 +250,13 @@ class TeamState:
         """Why no robot continues although errands are open."""
         names = ", ".join(self.present)
         return f"None of {names} can go on with what is left." if names else "No robot of the team is left."
+
+    @property
+    def task_code(self) -> TaskCode:
+        """STOPPED if an errand has attempts left and a robot of the team has left because it was stopped."""
+        stopped = any(why.startswith("ROBOT_STOPPED") for why in self.left.values())
+        tried_out = {thing for thing, count in self.attempts.items() if count >= MAX_ATTEMPTS}
+        return TaskCode.STOPPED if stopped and self.errands.keys() - self.done - tried_out else TaskCode.NONE
 
     def code(self, thing: str) -> str:
         """Return the code of an errand that is not done."""

@@ -56,7 +56,9 @@ class GroupRun(TeamRun):
             return heard.text
         text = await self._ask_executor(code)
         await self._record.write(TeamProgram(participant=self._speaker, text=text))
-        self._talk = self._talk.plus(Usage(tool_calls=1))
+        used = Usage(tool_calls=1)
+        self._record.add_usage(used)
+        self._talk = self._talk.plus(used)
         return text
 
     async def _ask_executor(self, code: str) -> str:

@@ -170,7 +170,8 @@ class TeamRun:
                     if await self._clear_ways():
                         continue
                     if not underway:
-                        return self._report(self._state.stuck if self._state.open else "")
+                        report = self._report(self._state.stuck if self._state.open else "")
+                        return report.model_copy(update={"error_code": self._state.task_code})
                     if not self._state.open and not self._state.carrying:
                         # Nobody has to come by any more, so a robot on its way to a parking pose may stay where it is.
                         await self._end_parts("the last errand of the team has ended")
