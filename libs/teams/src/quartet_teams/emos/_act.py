@@ -31,7 +31,7 @@ ROBOT_FUNCTIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
         "put the object that you hold at a place, after you have gone to the place",
     ),
     "reset_arm": ((), "fold the arm; no other function needs this"),
-    WAIT: ((), "do nothing until the others go on; you keep what you hold and stay where you are"),
+    WAIT: ((), "stay where you are for some time and keep what you hold; you are asked again unless all robots wait"),
     SEND_REQUEST: (
         ("request", "target_agent"),
         "send a message to another robot, which reads it after its current call, and wait",
