@@ -1,5 +1,6 @@
 """Whole episodes of EMOS in a building, with bodies that need no package."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -152,7 +153,11 @@ def test_a_robot_does_not_observe_what_another_has_taken_away():
     assert stage.observe("agent_0").endswith("and hold red tin.")
     stage.begin("agent_0", Call("nav_to_obj", {"target_obj": "blue mat"}))
     stage.step()
-    assert stage.observe("agent_1").endswith(" if it is where the scene says; no camera of yours sees it.")
+    stand, (x, y, z) = stage._household.where("agent_1"), INSTANCE.things["red tin"].position
+    known = math.dist((stand.x, stand.y, stand.height), (x, y, z))
+    assert abs(stage._household.distance("agent_1", "red tin") - known) > 0.1
+    said = f"'red tin' is {known:.2f} m if it is where the scene says; no camera of yours sees it."
+    assert stage.observe("agent_1").endswith(said)
 
 
 def test_functions_of_a_body_without_an_arm():
