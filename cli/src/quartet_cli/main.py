@@ -22,6 +22,7 @@ MODULES = {
     "schema": "schema",
     **dict.fromkeys(("up", "demo"), "up"),
     **dict.fromkeys(("page", "mcp", "grant"), "access"),
+    "compat": "compat",
     "bench": "bench",
     "doctor": "doctor",
     "secrets": "secrets",

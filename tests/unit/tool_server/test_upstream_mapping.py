@@ -43,6 +43,10 @@ def load(tmp_path):
     return write
 
 
+def seen(label: str, score: float, *, in_gripper: bool = True) -> dict[str, Any]:
+    return {"label": label, "score": score, "box_xyxy": [0, 0, 9, 9], "camera": "arm", "in_gripper": in_gripper}
+
+
 def tool(**changes: Any) -> dict[str, Any]:
     return {"tools": {"get_robot_pose": GOOD["tools"]["get_robot_pose"] | changes}}
 
@@ -131,6 +135,10 @@ HALF = math.sqrt(0.5)
         ),
         ({"rows": ["x", "y"]}, [{"x": 1, "y": 2, "yaw": 0.0}], [[1, 2]]),
         ({"lookup": {"1": "one"}}, 1, "one"),
+        ({"prefixed": "attached:"}, "cup", "attached:cup"),
+        ("held_name", [seen("cup", 0.4), seen("mug", 0.9, in_gripper=False)], "cup"),
+        ("held_name", [seen("cup", 0.5), seen("mug", 0.45)], "unknown object"),
+        ("held_name", [], "unknown object"),
         ("listed", 1, [1]),
         ("to_json", [1], "[1]"),
         ("from_json", "[1]", [1]),
@@ -175,6 +183,7 @@ async def test_a_named_state_becomes_the_robots_joint_positions(context):
         ("pose", "somewhere"),
         ({"rows": ["x", "y"]}, [{"x": 1, "y": 2, "yaw": 0.5}]),
         ({"lookup": {"1": "one"}}, 2),
+        ("held_name", [{"label": "cup"}]),
         ("from_json", "{"),
         ("arm_target", {"state_name": "handstand"}),
         ({"scaled": "$robot.nothing"}, 1),

@@ -24,6 +24,22 @@ Address = Annotated[
         help="Address of the page as the browser reaches it; default: QUARTET_PAGE_ADDRESS, else as this command does.",
     ),
 ]
+RobotName = Annotated[
+    str | None, typer.Option("--robot", help="Name of the robot; default: that of the running `quartet up`.")
+]
+Fence = Annotated[
+    int | None,
+    typer.Option(
+        "--fence",
+        min=0,
+        help="Fence number; default: one more than the servers of these tools have in force, which takes the robot "
+        "over from a task that runs.",
+    ),
+]
+Key = Annotated[
+    Path | None,
+    typer.Option("--key", help="File with the private key (PEM); default: that of the running `quartet up`."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -81,19 +97,9 @@ def grant(
     gateway: Annotated[
         bool, typer.Option("--gateway", help="A token for asking the model gateway, for no robot; no tools then.")
     ] = False,
-    robot: Annotated[
-        str | None, typer.Option("--robot", help="Name of the robot; default: that of the running `quartet up`.")
-    ] = None,
+    robot: RobotName = None,
     name: Annotated[str, typer.Option("--name", help="Name of the client in the servers' logs.")] = "client",
-    fence: Annotated[
-        int | None,
-        typer.Option(
-            "--fence",
-            min=0,
-            help="Fence number; default: one more than the servers of these tools have in force, which takes the robot "
-            "over from a task that runs.",
-        ),
-    ] = None,
+    fence: Fence = None,
     seconds: Annotated[
         int, typer.Option("--seconds", min=1, max=86_400, help="Seconds that the token is valid.")
     ] = 600,
@@ -104,16 +110,12 @@ def grant(
             help="The client posts to /control/beat every 0.1 s while it moves the robot; without, the motion ends.",
         ),
     ] = False,
-    key: Annotated[
-        Path | None,
-        typer.Option("--key", help="File with the private key (PEM); default: that of the running `quartet up`."),
-    ] = None,
+    key: Key = None,
 ) -> None:
     """Print a token for a client of your own.
 
     With it the client may call these tools of the robot's MCP servers, or ask the model gateway.
     """
-    running = running_stack()
     tools = tools or []
     if gateway == bool(tools):
         raise UsageError("name the tools that the client may call, like nav2__get_robot_pose, or give --gateway")
@@ -123,18 +125,27 @@ def grant(
             f"'{wrong[0]}' is not the name of a tool; write <server>__<tool>, like nav2__get_robot_pose; "
             f"servers: {', '.join(SERVERS)}"
         )
-    robot = None if gateway else robot or running.get("robot")
-    for option, value in (("--robot", robot or gateway), ("--key", key or running.get("private_key"))):
-        if not value:
-            raise UsageError(f"{option} is needed, because no `quartet up` runs here")
-    key_file = key or Path(running["private_key"])
-    try:
-        pem = key_file.read_text()
-    except OSError as error:
-        raise UsageError(f"--key {key_file} cannot be read: {error.strerror}") from error
+    named, pem = robot_and_key(robot, key, required=not gateway)
+    robot = None if gateway else named
     if robot is not None and fence is None:
         fence = newest_fence(robot, tools, load_settings().servers_of(robot)) + 1
     try:
         print(sign_grant(pem, robot, tools, name=name, fence=fence or 0, seconds=seconds, beats=beats))
     except ValueError as error:
         raise UsageError(f"the grant cannot be signed: {error}") from error
+
+
+def robot_and_key(robot: str | None, key: Path | None, *, required: bool = True) -> tuple[str, str]:
+    """Return the robot's name and the key that signs grants (PEM); None: those of the running `quartet up`.
+
+    Raises UsageError for a key that cannot be read, and where none runs, also without a robot if that is `required`.
+    """
+    running = running_stack()
+    named, file = robot or running.get("robot", ""), key or running.get("private_key")
+    for option, value in (("--robot", named or not required), ("--key", file)):
+        if not value:
+            raise UsageError(f"{option} is needed, because no `quartet up` runs here")
+    try:
+        return named, Path(str(file)).read_text()
+    except OSError as error:
+        raise UsageError(f"--key {file} cannot be read: {error.strerror}") from error

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from quartet_contracts.tools.perception import Detection, clearly_held
 from quartet_robot_link import Robot
 from quartet_robot_link.geometry import Quaternion, Rigid, Vector, rotate, unit, yaw_quaternion
 from quartet_site import SiteFile, inside
@@ -126,6 +127,12 @@ def _lookup(value: Any, table: Any) -> Any:
     return table[str(value)]
 
 
+def _held_name(value: Any, _: Any) -> str:
+    """Name of what one of these detections shows between the fingers."""
+    held = clearly_held(map(Detection.model_validate, value))
+    return "unknown object" if held is None else held.label
+
+
 def _horizontal(value: Any, _: Any) -> float:
     x, y, _z = vector(value)
     return math.hypot(x, y)
@@ -142,6 +149,7 @@ Knowing = Callable[[Any, Any, Context], Any | Awaitable[Any]]
 _PLAIN: dict[str, Plain] = {
     "number": lambda value, _: number(value),
     "text": lambda value, _: str(value),
+    "prefixed": lambda value, prefix: f"{prefix}{value}",
     "degrees": lambda value, _: math.degrees(number(value)),
     "radians": lambda value, _: math.radians(number(value)),
     "scaled": lambda value, by: number(value) * number(by),
@@ -158,6 +166,7 @@ _PLAIN: dict[str, Plain] = {
     "raised": _raised,
     "rows": _rows,
     "lookup": _lookup,
+    "held_name": _held_name,
     "listed": lambda value, _: [value],
     "to_json": lambda value, _: json.dumps(value),
     "from_json": lambda value, _: json.loads(value),
@@ -165,15 +174,17 @@ _PLAIN: dict[str, Plain] = {
 }
 _KNOWING: dict[str, Knowing] = {"in_base": _in_base, "arm_target": _arm_target, "area": _area}
 
+NEEDS_ROBOT = frozenset(_KNOWING)
 CONVERSIONS: dict[str, Plain | Knowing] = {**_PLAIN, **_KNOWING}
 
 
-async def convert(name: str, value: Any, parameter: Any, context: Context) -> Any:
-    """`value` converted.
+async def convert(name: str, value: Any, parameter: Any, context: Context | None) -> Any:
+    """`value` converted; None for `context` only without a conversion of NEEDS_ROBOT.
 
     Raises ValueError, TypeError, KeyError, IndexError, AttributeError, TransformUnavailableError.
     """
     if name in _PLAIN:
         return _PLAIN[name](value, parameter)
+    assert context is not None
     found = _KNOWING[name](value, parameter, context)
     return await cast(Awaitable[Any], found) if isinstance(found, Awaitable) else found

@@ -32,7 +32,7 @@ Pattern = Annotated[re.Pattern[str], BeforeValidator(_pattern)]
 """Python's syntax, searched anywhere in the text, upper and lower case alike."""
 
 
-def _listed(value: Any) -> list[Any]:
+def listed(value: Any) -> list[Any]:
     return cast(list[Any], value) if isinstance(value, list) else [value]
 
 
@@ -68,7 +68,7 @@ class Value(Part):
             raise ValueError("a value is a path, or a mapping with from, constant, fields or items")  # noqa: TRY004
         full = dict(cast(dict[str, Any], data))
         if "as" in full:
-            full["as"] = [step if isinstance(step, dict) else {str(step): None} for step in _listed(full["as"])]
+            full["as"] = [step if isinstance(step, dict) else {str(step): None} for step in listed(full["as"])]
         return full
 
     @model_validator(mode="after")
@@ -127,7 +127,7 @@ class First(Call):
     What comes of it is judged like an answer of the tool: it goes on when one of `success` holds.
     """
 
-    success: Annotated[list[Condition], BeforeValidator(_listed), Field(min_length=1)]
+    success: Annotated[list[Condition], BeforeValidator(listed), Field(min_length=1)]
 
 
 class Follow(Call):
@@ -146,7 +146,7 @@ class MappedTool(Part):
     """Its name there; ours when left out."""
     arguments: dict[str, Value] | None = None
     """Its arguments from ours; when left out it takes ours by their own names."""
-    success: Annotated[list[Condition], BeforeValidator(_listed), Field(min_length=1)]
+    success: Annotated[list[Condition], BeforeValidator(listed), Field(min_length=1)]
     """One of these must hold, or the outcome is UNKNOWN."""
     errors: list[ErrorRule] = []
     """Looked at before `success`, in order; those of the file come after."""

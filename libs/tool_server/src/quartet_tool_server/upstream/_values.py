@@ -38,7 +38,7 @@ def at(path: str, roots: Mapping[str, Any]) -> Any:
     return MISSING if current is None else current
 
 
-async def take(value: Value, roots: Mapping[str, Any], context: Context) -> Any:
+async def take(value: Value, roots: Mapping[str, Any], context: Context | None) -> Any:
     """The value that `value` describes, MISSING where it is not there.
 
     Raises NotUnderstoodError, TransformUnavailableError.
@@ -60,7 +60,7 @@ async def take(value: Value, roots: Mapping[str, Any], context: Context) -> Any:
     return found
 
 
-async def _taken(value: Value, roots: Mapping[str, Any], context: Context) -> Any:
+async def _taken(value: Value, roots: Mapping[str, Any], context: Context | None) -> Any:
     """The value before `default`, `match` and `as`."""
     if value.fields is not None:
         return await take_all(value.fields, roots, context)
@@ -71,7 +71,7 @@ async def _taken(value: Value, roots: Mapping[str, Any], context: Context) -> An
 
 
 async def _converted(
-    value: Value, step: Mapping[str, Any], found: Any, roots: Mapping[str, Any], context: Context
+    value: Value, step: Mapping[str, Any], found: Any, roots: Mapping[str, Any], context: Context | None
 ) -> Any:
     """`found` after one step of `as`."""
     ((name, parameter),) = step.items()
@@ -87,7 +87,7 @@ async def _converted(
         raise NotUnderstoodError(f"{where} cannot be converted ({name}): {text} (got {str(found)[:120]!r})") from error
 
 
-async def take_all(values: Mapping[str, Value], roots: Mapping[str, Any], context: Context) -> dict[str, Any]:
+async def take_all(values: Mapping[str, Value], roots: Mapping[str, Any], context: Context | None) -> dict[str, Any]:
     """An object of those values that are there. Raises NotUnderstoodError, TransformUnavailableError."""
     found = {name: await take(value, roots, context) for name, value in values.items()}
     return {name: value for name, value in found.items() if value is not MISSING}

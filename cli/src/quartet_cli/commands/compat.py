@@ -1,0 +1,92 @@
+"""`quartet compat`: our servers as the ones that another client expects."""
+
+import asyncio
+import json
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quartet_cli.commands.access import Fence, Key, RobotName, robot_and_key
+from quartet_cli.errors import CannotStartError, UsageError
+from quartet_cli.fences import newest_fence
+from quartet_cli.settings import load_settings
+from quartet_deployment import sign_grant
+from quartet_process import stop_on_signals
+
+if TYPE_CHECKING:
+    from quartet_tool_server.compat import Adapter
+
+LOOPBACK = "127.0.0.1"
+"""The only address: clients need no token, so no other machine may connect."""
+GRANT_S = 1800
+"""Lifetime of a grant [s]; it is replaced when half of it is over."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    app.command()(compat)
+
+
+def compat(
+    file: Annotated[Path, typer.Argument(help="Compatibility file, such as deploy/compat/four-agent.yaml.")],
+    robot: RobotName = None,
+    fence: Fence = None,
+    key: Key = None,
+) -> None:
+    """Serve the robot's tools to a client that knows other MCP servers, until Ctrl-C.
+
+    The command prints the .mcp.json with their addresses. Clients on this machine need no token.
+    """
+    # Here, because no other command needs the MCP servers' library, which takes long to import.
+    from quartet_site import SiteFileError
+    from quartet_tool_server import StartError
+    from quartet_tool_server.compat import Adapter, load_compat
+
+    try:
+        rules = load_compat(file)
+    except SiteFileError as error:
+        raise UsageError(str(error)) from error
+    robot, pem = robot_and_key(robot, key)
+    endpoints = load_settings().servers_of(robot)
+    if fence is None:
+        fence = newest_fence(robot, rules.tools, endpoints) + 1
+    task = f"compat-{uuid.uuid4().hex[:12]}"
+    sign = partial(sign_grant, pem, robot, rules.tools, name="compat", fence=fence, seconds=GRANT_S, task=task)
+    try:
+        asyncio.run(_serve(Adapter(rules, endpoints, renewed(sign))))
+    except StartError as error:
+        raise CannotStartError(f"{file} does not fit the servers of '{robot}': {error}") from error
+
+
+def renewed(sign: Callable[[], str], clock: Callable[[], float] = time.monotonic) -> Callable[[], str]:
+    """Return a function that returns a token of `sign` valid for at least half of GRANT_S, the same one if possible."""
+    token, signed_at = sign(), clock()
+
+    def current() -> str:
+        nonlocal token, signed_at
+        if clock() - signed_at > GRANT_S / 2:
+            token, signed_at = sign(), clock()
+        return token
+
+    return current
+
+
+async def _serve(adapter: "Adapter") -> None:
+    from quartet_process.serving import HttpServer, listen
+
+    stop = stop_on_signals()
+    async with AsyncExitStack() as stack:
+        servers: dict[str, dict[str, str]] = {}
+        for name, app in (await adapter.apps()).items():
+            server = await stack.enter_async_context(HttpServer(app, listen(LOOPBACK, 0)))
+            servers[name] = {"type": "http", "url": f"{server.url}/mcp"}
+        print(json.dumps({"mcpServers": servers}, indent=2), flush=True)
+        print("serving until Ctrl-C", file=sys.stderr)
+        await stop.wait()
