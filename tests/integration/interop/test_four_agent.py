@@ -308,6 +308,8 @@ async def test_what_the_client_says_wrongly_is_refused_in_words_and_nothing_move
         refused = await client.read("ros__publish_once", topic="/cmd_vel", msg_type="geometry_msgs/msg/Twist", msg={})
         assert refused["error_code"] == "DENIED", "the site's policy holds"
         assert await client.segment("unicorn", "front") == "NO_OBJECTS_FOUND"
+        floor = {"position": {"x": 0.40, "y": 0.0, "z": 0.3}, "orientation": DOWN, "frame_id": "base_footprint"}
+        assert (await client.move(floor))["error_code"] == "GOAL_IN_COLLISION", "its floor place: in the robot's body"
         missing = await client.read("perception__get_topdown_grasp_pose", object_name=TABLE)
         assert "centroid_base_frame" not in missing, "it is not in view"
         assert world.truth()["robot"] == before

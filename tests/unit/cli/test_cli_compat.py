@@ -28,7 +28,7 @@ def test_a_grant_is_kept_for_half_of_its_life():
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("servers: {}", "at least 1"), ("servers: [", "rules.yaml"), (None, "rules.yaml"), ("", "must hold a mapping")],
+    [("servers: {}", "at least 1"), ("servers: [", "rules.yaml"), (None, "rules.yaml"), ("", "must hold fields")],
 )
 def test_a_file_that_cannot_be_used_is_refused(tmp_path, capsys, text, said):
     rules = tmp_path / "rules.yaml"

@@ -86,23 +86,18 @@ class OfferedTool(Part):
 
     def arguments(self, ours: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Return the client's arguments with their JSON schemas; `ours` has those of our tools, by tool."""
-        found: dict[str, Any] = {name: {} for name in self.ignores}
-
-        def note(path: str, schema: Any) -> None:
-            name = path.removeprefix("$arguments.").partition(".")[0]
-            found[name] = found.get(name) or schema
-
+        schemas: dict[str, Any] = {}
+        paths = [*self.ignores]
         for case in self.cases:
             known: Mapping[str, Any] = ours[case.tool] if case.tool else {}
-            for name, schema in known.items() if case.arguments is None else ():
-                note(name, schema)
-            for name, value in (case.arguments or {}).items():
-                for part in (one for one in parts_of(value) if one.source):
-                    # An argument that is handed on keeps its schema.
-                    note(str(part.source), {} if part.source != name or part.steps or part.match else known[name])
-            for path in (*case.when.where, *case.when.has) if case.when else ():
-                note(path, {})
-        return found
+            schemas |= known
+            paths += [*case.when.where, *case.when.has] if case.when else []
+            paths += [
+                str(part.source) for value in (case.arguments or {}).values() for part in parts_of(value) if part.source
+            ]
+            paths += known if case.arguments is None else []
+        names = {path.removeprefix("$arguments.").partition(".")[0] for path in paths}
+        return {name: schemas.get(name, {}) for name in sorted(names)}
 
 
 class CompatFile(Part):
