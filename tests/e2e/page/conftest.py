@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from quartet_cli.commands.access import page_link
 from quartet_deployment import Stack
+from support.page_answers import Deployment
 
 ROOT = Path(__file__).parents[3]
 STUDIO = ROOT / "deploy" / "sites" / "studio"
@@ -144,3 +145,24 @@ def visitor(visit: Callable[[], Visitor]) -> Visitor:
     made = visit()
     made.sign_in()
     return made
+
+
+@pytest.fixture
+def deployment() -> Deployment:
+    return Deployment()
+
+
+@pytest.fixture
+def page(browser: Browser, deployment: Deployment) -> Iterator[Page]:
+    """A tab whose errors of scripts fail the test, but for those that it takes out of `faults`."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE_MS)
+    expect.set_options(timeout=PATIENCE_MS)
+    context.route("**/*", deployment)
+    page = context.new_page()
+    page.faults = []  # type: ignore[attr-defined]
+    page.on("pageerror", lambda error: page.faults.append(str(error)))  # type: ignore[attr-defined]
+    yield page
+    context.unroute_all(behavior="ignoreErrors")
+    context.close()
+    assert page.faults == []  # type: ignore[attr-defined]
