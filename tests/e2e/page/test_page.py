@@ -175,7 +175,7 @@ def test_a_task_is_paused_found_again_and_canceled(visitor: Visitor, stack: Stac
     with thinking(stack):
         visitor.give(sentence)
         with page.expect_response(re.compile("/pause$")):
-            page.get_by_role("button", name="Pause before the next step").click()
+            page.get_by_role("button", name="Pause", exact=True).click()
     expect(page.get_by_role("button", name="Go on")).to_be_visible()
     expect(page.locator(".story")).to_contain_text("paused by a person")
     before = shown_lines(visitor)

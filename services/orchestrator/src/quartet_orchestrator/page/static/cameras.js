@@ -18,8 +18,11 @@ export function drawCameras() {
       return [camera, { img, words, name, url: null, figure }];
     }),
   );
-  document.onkeydown = ({ key }) => {
-    if (key === "Escape") for (const { figure } of Object.values(views)) enlarge(figure, false);
+  document.onkeydown = (event) => {
+    const large = Object.values(views).find(({ figure }) => figure.classList.contains("large"));
+    if (event.key !== "Escape" || event.defaultPrevented || !large) return;
+    event.preventDefault();
+    enlarge(large.figure, false);
   };
   replace(byId("cameras"), Object.values(views).map((view) => view.figure));
 }

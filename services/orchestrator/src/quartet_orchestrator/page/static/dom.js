@@ -78,8 +78,8 @@ function nodes(children) {
 }
 
 /**
- * Asks in a dialog; true for yes. It is not modal, so that the stop button stays within reach: whoever presses
- * Escape or goes elsewhere on the page has said no.
+ * Asks in a dialog; true for yes. It is not modal, so that the stop button stays within reach: Tab goes from it to no
+ * and yes. Escape, the stop button and a click elsewhere on the page answer no.
  * @param {{title: string, text: string, yes: string, no: string, danger?: boolean}} words
  * @returns {Promise<boolean>}
  */
@@ -102,15 +102,25 @@ export function confirmed({ title, text, yes, no, danger }) {
       if (within && before instanceof HTMLElement) before.focus();
       resolve(answer);
     };
-    const elsewhere = ({ target }) => target instanceof Node && !dialog.contains(target) && close(false);
+    const stop = byId("stop-button");
+    const elsewhere = ({ target }) => target instanceof Node && !dialog.contains(target) && target !== stop && close(false);
+    const keys = (event) => {
+      if (event.key !== "Escape" && event.key !== "Tab") return;
+      event.preventDefault();
+      if (event.key === "Escape") return close(false);
+      const ring = [stop, buttons.no, buttons.yes].filter((one) => one.checkVisibility());
+      const at = ring.findIndex((one) => one === document.activeElement);
+      ring.at(event.shiftKey ? Math.max(at, 0) - 1 : (at + 1) % ring.length)?.focus();
+    };
     const { signal } = over;
+    stop.addEventListener("click", () => close(false), { signal });
     buttons.yes.addEventListener("click", () => close(true), { signal });
     buttons.no.addEventListener("click", () => close(false), { signal });
-    document.addEventListener("keydown", ({ key }) => key === "Escape" && close(false), { signal });
+    document.addEventListener("keydown", keys, { signal });
     byId("scrim").addEventListener("click", () => close(false), { signal });
     document.addEventListener("focusin", elsewhere, { signal });
     dialog.show();
-    buttons.no.focus();
+    dialog.focus();
   });
 }
 

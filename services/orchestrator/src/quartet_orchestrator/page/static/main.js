@@ -316,7 +316,11 @@ function views() {
   // Not by the address, which says what task is seen.
   byId("skip").onclick = (event) => {
     event.preventDefault();
-    byId("task-view").focus();
+    const view = byId("task-view");
+    // Only now, because a click within would focus it, too.
+    view.tabIndex = -1;
+    view.addEventListener("blur", () => view.removeAttribute("tabindex"), { once: true });
+    view.focus();
   };
   for (const tab of tabs()) tab.onclick = () => show(tab.dataset.view ?? "task");
   byId("task-lists").addEventListener("click", (event) => event.target instanceof Element && event.target.closest("a") && show("task"));

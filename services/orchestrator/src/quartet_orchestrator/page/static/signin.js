@@ -74,7 +74,8 @@ export function showSignIn(done, why = "") {
   );
   replace(byId("sign-in"), form);
   byId("sign-in").hidden = false;
-  api.focus();
+  // Tab begins with the stop button wherever there is one.
+  if (byId("stop").hidden) api.focus();
 }
 
 export async function signOut() {

@@ -6,8 +6,8 @@ const TOKEN = "quartet.stop";
 const LOOK_S = 2;
 const CALL_MS = 8000;
 const AGAIN_MS = 400;
-/** Two presses of Escape within this are a stop. */
-const TWICE_MS = 700;
+/** How long one press of Escape waits for the second, which stops. */
+const TWICE_MS = 1500;
 const REASON = "a person pressed stop on the web page";
 const BESIDE = "Press the emergency stop on the robot itself.";
 
@@ -49,17 +49,39 @@ export function startStop(address) {
   byId("stop").hidden = false;
   if (!looking) {
     byId("stop-button").addEventListener("click", pressAll);
-    document.addEventListener("keydown", escapes);
+    // On the window: what closes or clears something on Escape comes first and prevents the default.
+    addEventListener("keydown", keys);
     looking = repeat(look, LOOK_S);
   } else looking.poke();
 }
 
-let lastEscape = -Infinity;
-function escapes(event) {
-  if (event.key !== "Escape" || event.repeat) return;
-  const twice = event.timeStamp - lastEscape < TWICE_MS;
-  lastEscape = twice ? -Infinity : event.timeStamp;
-  if (twice) pressAll();
+/** @param {KeyboardEvent} event */
+function keys(event) {
+  if (event.defaultPrevented || event.repeat || event.isComposing) return;
+  // Without a focused element, a browser continues from the last click. Here Tab begins with the stop button.
+  if (event.key === "Tab" && !event.shiftKey && document.activeElement === document.body) {
+    event.preventDefault();
+    byId("stop-button").focus();
+  }
+  if (event.key === "Escape" && !clearsSearch(event.target)) pressEscape();
+}
+
+/** Whether the browser clears a search field on Escape. */
+const clearsSearch = (target) => target instanceof HTMLInputElement && target.type === "search" && target.value !== "";
+
+/** Timer of the prompt for the second Escape; 0 while there is none. */
+let prompting = 0;
+function pressEscape() {
+  const second = prompting !== 0;
+  clearTimeout(prompting);
+  prompting = second ? 0 : setTimeout(forget, TWICE_MS);
+  say(byId("again"), second ? "" : "Press Esc again to stop");
+  if (second) pressAll();
+}
+
+function forget() {
+  prompting = 0;
+  say(byId("again"), "");
 }
 
 /** The robots of the answer, which are `known` from here on. */

@@ -21,9 +21,10 @@ export class TaskHead {
     this.controlsShown = "";
     this.title = h("h2", { class: "task-title", tabindex: 0 }, status.task.sentence);
     this.facts = h("p", { class: "facts" });
+    this.now = h("p", { class: "now", hidden: true });
     this.controls = h("div", { class: "row controls" });
     this.fault = h("p", { class: "fault", role: "alert" });
-    this.element = h("header", { class: "task-head" }, this.title, this.facts, this.controls, this.fault);
+    this.element = h("header", { class: "task-head" }, this.title, this.facts, this.now, this.controls, this.fault);
     this.report = h("section", { class: "report card", hidden: true, "aria-label": "How it ended" });
   }
 
@@ -35,9 +36,18 @@ export class TaskHead {
   show(status, question) {
     this.status = status;
     this.question = question;
+    const over = isOver(status.state);
+    this.element.classList.toggle("live", !over);
+    if (over || status.state === "PAUSED") this.now.hidden = true;
     this.tick();
     this.#showControls();
     this.#showReport();
+  }
+
+  /** Shows the step that an agent does now. */
+  showNow({ actor, text }) {
+    this.now.hidden = isOver(this.status.state) || this.status.state === "PAUSED";
+    replace(this.now, h("span", { class: "pulse", "aria-hidden": "true" }), h("span", {}, h("span", { class: "actor", "data-actor": actor }, actor), ` ${text}`));
   }
 
   /** Shows the time that has passed. */
@@ -70,12 +80,12 @@ export class TaskHead {
 
   #showControls() {
     const { state } = this.status;
-    const button = (words, act, kind = "") => h("button", { type: "button", class: kind, onclick: act }, words);
+    const button = (words, act, kind = "", title = "") => h("button", { type: "button", class: kind, title, onclick: act }, words);
     const buttons = [];
     if (!isOver(state)) {
       if (state === "PAUSED" && !this.question) buttons.push(button("Go on", () => this.order("resume"), "go"));
       else if (this.pausing && state !== "PAUSED") buttons.push(button("Do not pause", () => this.order("resume")));
-      else if (state !== "PAUSED") buttons.push(button("Pause before the next step", () => this.order("pause")));
+      else if (state !== "PAUSED") buttons.push(button("Pause", () => this.order("pause"), "", "Pause before the next step"));
       if (state !== "CANCELING") buttons.push(button("Cancel…", () => this.#cancel()));
     } else {
       buttons.push(button("Give it again", () => this.#again()));

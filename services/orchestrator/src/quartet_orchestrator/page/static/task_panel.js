@@ -54,7 +54,6 @@ export class TaskPanel {
     this.usage = new Usage();
     this.player = new Player(this.score, (at) => this.#showAt(at));
     this.lines = h("ol", { class: "story", "aria-label": "Story of the task" });
-    this.now = h("p", { class: "now", hidden: true });
     this.#draw(view);
     this.#showStatus();
     this.timer = setInterval(() => this.#tick(), 500);
@@ -94,7 +93,6 @@ export class TaskPanel {
         { class: "card story-card", "aria-label": "Story" },
         h("header", { class: "card-head" }, h("h3", {}, "Story"), h("label", { class: "check", for: "fine" }, fine, "every step")),
         this.lines,
-        this.now,
       ),
       this.usage.element,
     );
@@ -110,7 +108,7 @@ export class TaskPanel {
     const atEnd = this.#isAtEnd();
     this.lines.append(...this.story.items(event));
     for (const [camera, reference] of this.story.newest) if (camera in CAMERAS) this.pictures.push({ at: event.at, camera, reference });
-    if (event.told.now) this.#showNow(event.told.now);
+    if (event.told.now) this.head.showNow(event.told.now);
     if (what.kind === "model_turn") this.usage.add(event.actor, what);
     if (what.kind === "team_turn") this.usage.add(what.participant, what);
     this.#hearQuestion(event);
@@ -164,7 +162,6 @@ export class TaskPanel {
 
   #ended() {
     const followed = this.#isAtEnd();
-    this.now.hidden = true;
     this.question = null;
     this.#goTo(null);
     this.#link(true);
@@ -177,7 +174,7 @@ export class TaskPanel {
   }
 
   #link(up, why = "") {
-    tellLink("task", up ? "" : why || "The connection is lost; what happens now is shown as soon as it is back.");
+    tellLink("task", up ? "" : why || "Connection lost. The story continues when it is back.");
   }
 
   #tick() {
@@ -189,14 +186,8 @@ export class TaskPanel {
 
   #showStatus() {
     const over = isOver(this.status.state);
-    if (this.status.state === "PAUSED" || over) this.now.hidden = true;
     this.asks.show(over ? null : this.question);
     this.head.show(this.status, this.question);
-  }
-
-  #showNow({ actor, text }) {
-    this.now.hidden = this.status.state === "PAUSED";
-    replace(this.now, h("span", { class: "pulse", "aria-hidden": "true" }), h("span", { class: "actor", "data-actor": actor }, actor), ` ${text}`);
   }
 
   /**
