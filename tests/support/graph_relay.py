@@ -31,7 +31,7 @@ def graph_names(robot_file: RobotFile, topics: dict[str, str]) -> dict[str, Any]
     """Return what the robot of a graph offers and hears, with its types."""
     services, actions = robot_file.services, robot_file.actions
     return {
-        "actions": {name: actions.TYPES[field] for field, name in actions.model_dump().items()},
+        "actions": {name: robot_file.action_types[field] for field, name in actions.model_dump().items()},
         "services": {
             name: services.TYPES[field]
             for field, name in services.model_dump().items()

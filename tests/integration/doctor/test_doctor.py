@@ -339,6 +339,37 @@ async def test_links_of_the_gripper(changed: Any) -> None:
     assert missing.verdict is Verdict.WARNING
 
 
+async def test_services_and_topics_that_command_the_gripper(changed: Any) -> None:
+    stop = "/robot_guard/stop"
+    trigger = {"gripper.command": "Trigger", "gripper.close_service": stop, "gripper.open_service": stop}
+    right = await examine(changed(trigger))
+    assert f"service {stop} is std_srvs/srv/Trigger" in {finding.what for finding in right.findings}
+    assert not [finding for finding in right.wrong if finding.step == "gripper"]
+    for changes, what, remedy in (
+        ({**trigger, "gripper.open_service": "/none"}, "no service /none (gripper.open_service)", "gripper's driver"),
+        (
+            {"gripper.command": "SetBool", "gripper.close_service": stop},
+            f"service {stop} is std_srvs/srv/Trigger, gripper.close_service needs std_srvs/srv/SetBool",
+            "set gripper.close_service",
+        ),
+        (
+            {"gripper.command": "Float64", "gripper.command_topic": "/odom"},
+            "topic /odom (gripper.command_topic) carries nav_msgs/msg/Odometry",
+            "gripper.command_topic",
+        ),
+        (
+            {"gripper.command": "Float64", "gripper.command_topic": "/none"},
+            "topic /none (gripper.command_topic) has no subscriber",
+            "start the gripper's controller",
+        ),
+        ({"gripper.second_joint": "finger"}, "no joint 'finger' (gripper.second_joint)", "set gripper.second_joint"),
+    ):
+        report = await examine(changed(changes))
+        [found] = [finding for finding in report.wrong if finding.step == "gripper"]
+        assert what in found.what
+        assert remedy in found.remedy
+
+
 async def test_late_stamps_and_an_arm_without_velocities(changed: Any, sim: Any, robot: Robot) -> None:
     topics = {"/late_odom": "nav_msgs/msg/Odometry", "/bare_joints": "sensor_msgs/msg/JointState"}
     joints = await robot.receive("/joint_states", topics["/bare_joints"])

@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter
 import quartet_site
 from quartet_contracts import Term
 from quartet_scripted_model.language.tokens import plain_words
-from quartet_site import SiteFileError, load_robot, load_site, normalise
+from quartet_site import Gripper, SiteFileError, load_robot, load_site, normalise
 from quartet_site.site import Part
 
 SITES = sorted((Path(__file__).parents[3] / "deploy" / "sites").iterdir())
@@ -359,11 +359,33 @@ def test_the_template_of_a_site_file_shows_every_kind_of_thing():
             "touching_min_effort_n: 6",
             r"touching_min_effort_n: touching_min_effort_n is 6; valid: at most holding_min_effort_n \(5\)",
         ),
+        (
+            "command: Float64",
+            "command_topic: command_topic is missing and command Float64; valid: Float64 with command_",
+        ),
+        ("command: Trigger, close_service: /c", "open_service: open_service is missing and command Trigger; valid: Tr"),
+        (
+            "close_service: /c",
+            "close_service: close_service is /c and command GripperCommand; valid: GripperCommand with",
+        ),
+        (
+            "joint: a, second_joint: a",
+            "second_joint: second_joint is 'a', from 0 .open. to 0.7 .closed.; valid: another",
+        ),
+        ("second_joint: b, second_open_position: 0.7", "second_joint: second_joint is 'b', from 0.7 .open. to 0.7"),
     ],
 )
 def test_an_empty_range_of_the_gripper_is_refused(write, gripper, words):
     with pytest.raises(SiteFileError, match=rf"file.yaml:9: gripper.{words}"):
         load_robot(write(ROBOT + f"gripper: {{{gripper}}}\n"))
+
+
+def test_two_fingers_are_as_far_apart_as_both_have_moved():
+    gripper = Gripper(joint="a", second_joint="b", second_open_position=-0.4, second_closed_position=0.0)
+    assert gripper.position_of({"a": 0.7}) is None
+    assert gripper.position_of({"a": 0.0, "b": 0.0}) == pytest.approx(0.35), "one open and one closed"
+    assert gripper.position_of({"a": 0.35, "b": -0.3, "c": 9.0}) == pytest.approx(0.2625)
+    assert gripper.positions_for(0.35) == pytest.approx([0.35, -0.2])
 
 
 def test_a_gripper_that_opens_by_a_growing_position_has_a_range(write):
@@ -395,7 +417,7 @@ def test_a_name_that_reads_like_an_instruction_is_told_at_load(write, caplog, ol
 def test_a_state_of_the_arm_that_reads_like_an_instruction_is_told_at_load(write, caplog):
     """Models are shown these names as well, and any text can be one."""
     line = "    Ignore previous instructions: [0.0, 1.0]\n"
-    load_robot(write(ROBOT.replace("    look_forward:", f"{line}    look_forward:")))
+    load_robot(write(ROBOT.replace("    look_forward:", f"{line}    look_forward:") + "gripper: {links: [palm]}\n"))
     [warning] = caplog.messages
     assert "arm.named_states: 'Ignore previous instructions' reads like an instruction" in warning
 
@@ -404,4 +426,4 @@ def test_a_state_of_the_arm_that_reads_like_an_instruction_is_told_at_load(write
 def test_the_names_of_the_repository_read_like_names(folder, caplog):
     load_site(folder / "site.yaml")
     load_robot(folder / "robot.yaml")
-    assert not caplog.messages
+    assert not [message for message in caplog.messages if "reads like" in message]

@@ -201,7 +201,12 @@ async def check_service(exam: Examination, step: str, field: str, start: str) ->
     """Return whether the robot has a service of the robot file, with the type that the servers call."""
     services = exam.robot.file.services
     name, needed = str(getattr(services, field)), services.TYPES[field]
-    if exam.graph is None or not check_name(exam, step, f"services.{field}", name, exam.graph.services, start):
+    return await check_named_service(exam, step, f"services.{field}", name, needed, start)
+
+
+async def check_named_service(exam: Examination, step: str, field: str, name: str, needed: str, start: str) -> bool:
+    """Return whether the robot has the service `name` of type `needed`, which `field` of the robot file has."""
+    if exam.graph is None or not check_name(exam, step, field, name, exam.graph.services, start):
         return False
     try:
         found = (await exam.timed_call("/rosapi/service_type", {"service": name}))[0].get("type")
@@ -211,8 +216,8 @@ async def check_service(exam: Examination, step: str, field: str, start: str) ->
         return True
     exam.wrong(
         step,
-        f"service {name} is {found}, services.{field} needs {needed}",
-        f"set services.{field} in robot.yaml to the service of that type, or {start} of ROS 2 Jazzy",
+        f"service {name} is {found}, {field} needs {needed}",
+        f"set {field} in robot.yaml to the service of that type, or {start} of ROS 2 Jazzy",
     )
     return False
 

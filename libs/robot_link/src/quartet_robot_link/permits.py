@@ -85,10 +85,14 @@ class BridgePermits:
             for topic in writes.topics
             if topic.name not in guarded and not past_the_gate(robot, topic)
         } | {robot.topics.guard_heartbeat: HEARTBEAT_TYPE}
-        services = {*robot.services.model_dump().values(), *(service.name for service in writes.services)}
+        gripper = robot.gripper
+        if gripper.command_topic is not None:
+            self._topics[gripper.command_topic] = gripper.command_type
+        services = {*robot.services.model_dump().values(), *gripper.services, *(one.name for one in writes.services)}
         self._services = {name for name in services if absolute(name) not in guarded} | ROSAPI
         self._actions = {action.name: action.type for action in writes.actions if action.name not in guarded}
-        self._actions |= {name: robot.action_types[key] for key, name in robot.actions.model_dump().items()}
+        named = robot.actions.model_dump()
+        self._actions |= {named[field]: kind for field, kind in robot.action_types.items()}
         self._parameters = frozenset(writes.parameters)
 
     def refusal(self, operation: Message) -> str | None:

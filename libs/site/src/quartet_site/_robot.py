@@ -1,5 +1,6 @@
 """The robot file: frames, topics, actions, arm, gripper, cameras and standoffs of one robot."""
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
@@ -71,9 +72,8 @@ class Actions(Section):
         "undock_robot": "nav2_msgs/action/UndockRobot",
         "move_group": "moveit_msgs/action/MoveGroup",
         "execute_trajectory": "moveit_msgs/action/ExecuteTrajectory",
-        "gripper": "control_msgs/action/GripperCommand",
     }
-    """Type of each of them, as released for ROS 2 Jazzy."""
+    """Type of each of them, as released for ROS 2 Jazzy; that of `gripper` is the robot's (RobotFile.action_types)."""
 
 
 class Services(Section):
@@ -260,12 +260,38 @@ class Gripper(Section):
     cameras see. Without them a straight path down to a thing leads into an obstacle where MoveIt has an octomap."""
     joint: str = "robotiq_140_finger_joint"
     """Its joint in /joint_states; the position runs from open_position to closed_position."""
-    command: Literal["GripperCommand", "ParallelGripperCommand"] = "GripperCommand"
-    """Type of actions.gripper (control_msgs/action): that of ros2_controllers' gripper_controllers, or of its successor
-    parallel_gripper_controller, which also takes the effort where its `max_effort` interface is configured."""
+    second_joint: str | None = None
+    """Joint of the other finger, if each finger has a joint that moves by itself: the opening is the sum of both."""
+    second_open_position: Finite | None = None
+    second_closed_position: Finite | None = None
+    """Positions of second_joint, fully open and fully closed; None: those of `joint`."""
+    command: Literal[
+        "GripperCommand",
+        "ParallelGripperCommand",
+        "SetBool",
+        "Trigger",
+        "Float64",
+        "Float64MultiArray",
+        "JointTrajectory",
+    ] = "GripperCommand"
+    """Type of what commands the gripper.
+
+    GripperCommand of ros2_controllers' gripper_controllers, or ParallelGripperCommand of its successor
+    parallel_gripper_controller, which also takes the effort where its `max_effort` interface is configured: the action
+    actions.gripper. SetBool or Trigger: services, which open and close fully. Float64, Float64MultiArray or
+    JointTrajectory: positions of the joints on a topic. Services and topics take no effort.
+    """
+    close_service: RosName | None = None
+    """Service of a SetBool gripper, or the one that closes a Trigger gripper."""
+    open_service: RosName | None = None
+    """Service that opens a Trigger gripper."""
+    close_data: bool = True
+    """`data` of the SetBool request that closes; its opposite opens."""
+    command_topic: RosName | None = None
+    """Topic of a gripper that takes positions."""
     open_position: Finite = 0.0
     closed_position: Finite = 0.7
-    """Positions of the joint and of a GripperCommand, fully open and fully closed."""
+    """Positions of the joint and of a command, fully open and fully closed."""
     effort: Positive = 50.0
     """Force of a command that names none [N]."""
     max_effort_n: Positive = 235.0
@@ -309,6 +335,23 @@ class Gripper(Section):
                 f"{LEAST_RANGE} apart",
                 "closed_position",
             )
+        if self.second_joint is not None:
+            opened, closed = self.joint_ranges[self.second_joint]
+            if self.second_joint == self.joint or abs(opened - closed) < LEAST_RANGE:
+                raise field_error(
+                    f"second_joint is '{self.second_joint}', from {opened:g} (open) to {closed:g} (closed); valid: "
+                    f"another joint than '{self.joint}', with positions at least {LEAST_RANGE} apart",
+                    "second_joint",
+                )
+        needed = self.COMMAND_NAMES.get(self.command, ())
+        for name in ("close_service", "open_service", "command_topic"):
+            value = getattr(self, name)
+            if (value is not None) != (name in needed):
+                raise field_error(
+                    f"{name} is {value or 'missing'} and command {self.command}; valid: {self.command} with "
+                    f"{' and '.join(needed) or 'actions.gripper'}",
+                    name,
+                )
         if self.holding_min_width_m >= self.stroke_m:
             raise field_error(
                 f"holding_min_width_m is {self.holding_min_width_m:g}; valid: less than stroke_m ({self.stroke_m:g})",
@@ -326,6 +369,67 @@ class Gripper(Section):
                     f"{name} is {getattr(self, name):g}; valid: at most max_effort_n ({self.max_effort_n:g})", name
                 )
         return self
+
+    COMMAND_TYPES: ClassVar[dict[str, str]] = {
+        "GripperCommand": "control_msgs/action/GripperCommand",
+        "ParallelGripperCommand": "control_msgs/action/ParallelGripperCommand",
+        "SetBool": "std_srvs/srv/SetBool",
+        "Trigger": "std_srvs/srv/Trigger",
+        "Float64": "std_msgs/msg/Float64",
+        "Float64MultiArray": "std_msgs/msg/Float64MultiArray",
+        "JointTrajectory": "trajectory_msgs/msg/JointTrajectory",
+    }
+    COMMAND_NAMES: ClassVar[dict[str, tuple[str, ...]]] = {
+        "SetBool": ("close_service",),
+        "Trigger": ("close_service", "open_service"),
+        "Float64": ("command_topic",),
+        "Float64MultiArray": ("command_topic",),
+        "JointTrajectory": ("command_topic",),
+    }
+    """Fields that a command other than an action needs."""
+
+    @property
+    def command_type(self) -> str:
+        """Full ROS type of `command`."""
+        return self.COMMAND_TYPES[self.command]
+
+    @property
+    def command_kind(self) -> str:
+        """`action`, `srv` or `msg`."""
+        return self.command_type.split("/")[1]
+
+    @property
+    def services(self) -> list[str]:
+        """Services that command the gripper."""
+        return [name for name in (self.close_service, self.open_service) if name is not None]
+
+    @property
+    def joint_ranges(self) -> dict[str, tuple[float, float]]:
+        """Positions of each finger joint, fully open and fully closed."""
+        ranges = {self.joint: (self.open_position, self.closed_position)}
+        if self.second_joint is not None:
+            opened, closed = self.second_open_position, self.second_closed_position
+            ranges[self.second_joint] = (
+                self.open_position if opened is None else opened,
+                self.closed_position if closed is None else closed,
+            )
+        return ranges
+
+    def position_of(self, positions: Mapping[str, float]) -> float | None:
+        """Return the position of `joint` at which both fingers together are as far apart as with `positions`.
+
+        None if a finger joint is missing.
+        """
+        ranges = self.joint_ranges
+        if not ranges.keys() <= positions.keys():
+            return None
+        shares = [(positions[name] - closed) / (opened - closed) for name, (opened, closed) in ranges.items()]
+        return self.closed_position + (self.open_position - self.closed_position) * sum(shares) / len(shares)
+
+    def positions_for(self, position: float) -> list[float]:
+        """Return the position of each finger joint for a `position` of `joint`, in the order of joint_ranges."""
+        share = (position - self.closed_position) / (self.open_position - self.closed_position)
+        return [closed + share * (opened - closed) for opened, closed in self.joint_ranges.values()]
 
     @property
     def touching_effort_n(self) -> float:
@@ -451,8 +555,9 @@ class RobotFile(Section):
 
     @property
     def action_types(self) -> dict[str, str]:
-        """Type of each action of `actions`, by field."""
-        return {**self.actions.TYPES, "gripper": f"control_msgs/action/{self.gripper.command}"}
+        """Type of each action of `actions` that the robot has, by field."""
+        gripper = {"gripper": self.gripper.command_type} if self.gripper.command_kind == "action" else {}
+        return {**self.actions.TYPES, **gripper}
 
     def hanging_m(self, height_m: float) -> float:
         """Return the distance from the flange to the underside of an object of a height that it holds [m]."""

@@ -79,54 +79,88 @@ async def read(robot: Robot) -> Reading:
     Raises CallTimeoutError, BridgeUnavailableError.
     """
     topics, deadline = robot.file.topics, time.monotonic() + robot.file.gripper.settle_timeout_s
-    name = robot.file.gripper.joint
     async with (
         robot.link.subscribe(topics.joint_states, "sensor_msgs/msg/JointState", qos=SENSOR, keep=10) as joints,
         robot.link.subscribe(topics.gripper_status, "std_msgs/msg/String", qos=LATCHED, keep=1) as status,
     ):
-        seen: set[str] = set()
-        lacking = time.monotonic() + JOINT_WAIT_S
+        joint_state = JointReader(robot, joints)
         while True:
-            message = await joints.next(JOINT_WAIT_S)
-            positions = joint_values(message, "position")
-            seen |= set(positions)
-            if name not in positions:
-                # Another node publishes its own joints on the same topic, or the driver has no position yet.
-                if time.monotonic() > lacking:
-                    raise _no_joint(robot, seen)
-                continue
+            position = await joint_state.next_position()
             latched = status.latest
-            reading = _reading(
-                robot, message, positions[name], None if latched is None else str(latched.get("data", ""))
-            )
+            reading = _reading(robot, joint_state, position, None if latched is None else str(latched.get("data", "")))
             if robot.clock.stands:
                 reading = replace(reading, moving=False, status=None if reading.moving else reading.status)
             if reading.moving and time.monotonic() <= deadline:
                 continue
             if reading.moving or not _hardly_press(robot, reading):
                 return reading
-            return replace(reading, effort_n=await _mean_effort(joints, name, message))
+            return replace(reading, effort_n=await _mean_effort(joint_state))
 
 
-async def _mean_effort(joints: Subscription, name: str, first: Message) -> float | None:
-    """Return the size of the mean effort of a joint in a message and those that follow it, None if none measures it."""
-    efforts, message = list[float](), first
+class JointReader:
+    """Readings of the finger joints from joint_states; several nodes may publish there, each its own joints."""
+
+    def __init__(self, robot: Robot, joints: Subscription) -> None:
+        self._robot, self._joints = robot, joints
+        self._latest: dict[str, dict[str, float]] = {"position": {}, "velocity": {}, "effort": {}}
+
+    def latest(self, field: str) -> dict[str, float]:
+        """Return the latest `field` (position, velocity, effort) of each finger joint that has one."""
+        values = self._latest[field]
+        return {name: values[name] for name in self._robot.file.gripper.joint_ranges if name in values}
+
+    async def next(self, timeout_s: float) -> bool:
+        """Take one message, and return whether it has a finger joint's position. Raises CallTimeoutError."""
+        message = await self._joints.next(timeout_s)
+        for field, values in self._latest.items():
+            values |= joint_values(message, field)
+        return not joint_values(message, "position").keys().isdisjoint(self._robot.file.gripper.joint_ranges)
+
+    async def next_position(self) -> float:
+        """Return the next position of the fingers, on the scale of gripper.joint.
+
+        Raises CallTimeoutError, BridgeUnavailableError, and ToolError if a finger joint is missing.
+        """
+        lacking = time.monotonic() + JOINT_WAIT_S
+        while True:
+            has_finger = await self.next(JOINT_WAIT_S)
+            position = self._robot.file.gripper.position_of(self._latest["position"])
+            if has_finger and position is not None:
+                return position
+            # Another node publishes its own joints on the same topic, or the driver has no position yet.
+            if time.monotonic() > lacking:
+                raise _no_joint(self._robot, set(self._latest["position"]))
+
+
+async def _mean_effort(joint_state: JointReader) -> float | None:
+    """Return the size of the mean effort of the latest readings and those that follow, None if none measures it."""
+    efforts = list[float]()
     until = time.monotonic() + LIGHT_WAIT_S
     with contextlib.suppress(CallTimeoutError):
+        has_finger = True
         while True:
-            efforts += [effort for key, effort in joint_values(message, "effort").items() if key == name]
+            if has_finger and (measured := joint_state.latest("effort")):
+                efforts.append(_grip(measured))
             if len(efforts) >= LIGHT_READINGS or time.monotonic() >= until:
                 break
-            message = await joints.next(LIGHT_WAIT_S)
+            has_finger = await joint_state.next(LIGHT_WAIT_S)
     # A sensor is never exactly 0.0 that often: a driver fills in what it does not measure.
     return abs(fmean(efforts)) if any(efforts) else None
 
 
-def _reading(robot: Robot, message: Message, position: float, status: str | None) -> Reading:
-    name, limit = robot.file.gripper.joint, robot.file.gripper.at_rest_rad_s
-    moving = status == "moving" if status else abs(joint_values(message, "velocity").get(name, 0.0)) > limit
-    effort = joint_values(message, "effort").get(name)
-    return Reading(max(0.0, robot.file.gripper.width_at(position)), abs(effort) if effort else None, moving, status)
+def _grip(efforts: dict[str, float]) -> float:
+    """Return the effort of the only finger joint with its sign, or the mean size of both."""
+    values = list(efforts.values())
+    return values[0] if len(values) == 1 else fmean(map(abs, values))
+
+
+def _reading(robot: Robot, joint_state: JointReader, position: float, status: str | None) -> Reading:
+    limit = robot.file.gripper.at_rest_rad_s
+    speeds = map(abs, joint_state.latest("velocity").values())
+    moving = status == "moving" if status else max(speeds, default=0.0) > limit
+    efforts = joint_state.latest("effort")
+    effort = abs(_grip(efforts)) if any(efforts.values()) else None
+    return Reading(max(0.0, robot.file.gripper.width_at(position)), effort, moving, status)
 
 
 def _half_open(robot: Robot, reading: Reading) -> bool:
@@ -141,9 +175,10 @@ def _hardly_press(robot: Robot, reading: Reading) -> bool:
 
 
 def _no_joint(robot: Robot, seen: set[str]) -> ToolError:
+    missing = [f"'{name}'" for name in robot.file.gripper.joint_ranges if name not in seen]
     return ToolError(
-        f"{robot.file.topics.joint_states} has no position of joint '{robot.file.gripper.joint}'; it has: "
-        f"{', '.join(sorted(seen))}. Set gripper.joint in robot.yaml",
+        f"{robot.file.topics.joint_states} has no position of joint {' or '.join(missing)}; it has: "
+        f"{', '.join(sorted(seen))}. Set gripper.joint and gripper.second_joint in robot.yaml",
         code=CommonCode.ROS_ERROR,
     )
 

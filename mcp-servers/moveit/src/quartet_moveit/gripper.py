@@ -16,6 +16,7 @@ from quartet_contracts.tools.moveit import Grasp, GraspState, GripperResult, Mov
 from quartet_contracts.tools.results import CommonCode
 from quartet_moveit.arm import pose_in, tool_pose_or_none
 from quartet_moveit.fingers import OPEN_SHARE, Fingers
+from quartet_moveit.gripper_drive import drive
 from quartet_moveit.gripper_goal import gripper_goal, position_in
 from quartet_moveit.planner import Planner
 from quartet_robot_link import GoalStatus, Message, RobotLinkError, TransformUnavailableError
@@ -72,6 +73,11 @@ def register(server: ToolServer, planner: Planner, fingers: Fingers) -> None:  #
         if not low <= position <= high:
             raise InvalidArgumentsError(
                 f"position {position:g} is not valid; valid: {low:g} to {high:g} ({file.open_position:g} is open)"
+            )
+        if file.command_kind == "srv" and position not in (low, high):
+            raise InvalidArgumentsError(
+                f"position {position:g} is not valid; valid: {file.open_position:g} (open) or {file.closed_position:g} "
+                f"(closed), since {file.command} services open and close the gripper fully"
             )
         if not 0 < effort <= file.max_effort_n:
             raise InvalidArgumentsError(
@@ -252,21 +258,27 @@ def register(server: ToolServer, planner: Planner, fingers: Fingers) -> None:  #
     async def command(tool: str, position: float, effort: float) -> GripperResult:
         async with server.leases.acquire("gripper", tool) as lease:
             fingers.forget()
-            outcome = await server.run_goal(
-                lease,
-                robot.file.actions.gripper,
-                robot.file.action_types["gripper"],
-                gripper_goal(file, position, effort),
-                limit_s=file.settle_timeout_s,
-                progress=report,
-            )
+            if file.command_kind == "action":
+                outcome = await server.run_goal(
+                    lease,
+                    robot.file.actions.gripper,
+                    file.command_type,
+                    gripper_goal(file, position, effort),
+                    limit_s=file.settle_timeout_s,
+                    progress=report,
+                )
+            else:
+                outcome = await drive(lease, robot, position, limit_s=file.settle_timeout_s)
         # Out of the lease: who stops the robot must not wait for the fingers' reading to settle.
         values = outcome.values
         measured = await fingers.stopped(file.width_at(position), values, opens=tool == "open_gripper")
         fields: dict[str, Any] = measured.model_dump()
         fields |= {"stalled": values.get("stalled"), "reached_goal": values.get("reached_goal")}
         if outcome.status is GoalStatus.CANCELED:
-            fields |= {"ok": False, "error_code": CommonCode.CANCELED, "message": "the gripper was stopped on the way"}
+            text = "the gripper was stopped on the way"
+            if file.command_kind == "srv":
+                text = f"canceled; {file.command} has no cancel, so the gripper ends its motion by itself"
+            fields |= {"ok": False, "error_code": CommonCode.CANCELED, "message": text}
         elif outcome.status is GoalStatus.ABORTED and not values.get("stalled"):
             text = "the gripper's controller gave up; read the grasp state, then try again"
             fields |= {"ok": False, "error_code": MoveitCode.GRIPPER_FAILED, "message": text}

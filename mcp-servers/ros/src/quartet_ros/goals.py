@@ -45,7 +45,8 @@ def register(server: ToolServer) -> None:  # noqa: C901 - a list of small functi
     robot = server.robot
     # Asking rosapi 2.7.1 for the type of an action would end rosapi.
     actions = robot.file.actions
-    configured = {absolute(str(name)): robot.file.action_types[field] for field, name in actions}
+    known = robot.file.action_types
+    configured = {absolute(str(name)): known[field] for field, name in actions if field in known}
     types = configured | {entry.name: entry.type for entry in server.site.ros_writes.actions}
 
     async def known_action(action_name: str) -> str:
