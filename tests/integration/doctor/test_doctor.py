@@ -337,6 +337,7 @@ async def test_links_of_the_gripper(changed: Any) -> None:
     none = await examine(changed({"gripper.links": []}))
     [missing] = [finding for finding in none.findings if finding.what.startswith("gripper.links is empty")]
     assert missing.verdict is Verdict.WARNING
+    assert "straight path is free" in missing.what
 
 
 async def test_services_and_topics_that_command_the_gripper(changed: Any) -> None:

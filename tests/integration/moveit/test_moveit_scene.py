@@ -6,6 +6,7 @@ import pytest
 
 import quartet_moveit
 import quartet_nav2
+from quartet_robot_link import Robot
 
 DOWN = [1, 0, 0, 0]
 LEFT, RIGHT = [0.6, 0.35, 0.8], [0.6, -0.35, 0.8]
@@ -115,6 +116,21 @@ async def test_what_is_attached_moves_with_the_hand_and_is_kept_clear(moveit, si
     await moveit.refused("plan_cartesian_path", "PATH_INCOMPLETE", position=low)
     await moveit.call("remove_collision_object", object_id="stick")
     assert (await moveit.call("plan_cartesian_path", position=[0.6, 0.2, 0.5]))["ok"]
+
+
+async def test_an_incomplete_path_without_links_of_the_gripper_names_them(robot, sim, robot_file, open_over):
+    """The file of a robot that lacks gripper.links is the likely cause of an obstacle below the fingers."""
+    above, box = [0.6, 0.0, 0.8], {"object_id": "box", "position": [0.6, 0.0, 0.5], "dimensions": [0.2, 0.2, 0.1]}
+    moveit = await open_over(robot, quartet_moveit)
+    assert (await moveit.call("plan_and_execute", target={"position": above, "orientation": DOWN}))["ok"]
+    await moveit.call("add_collision_box", **box)
+    down = {"position": [0.6, 0.0, 0.5]}
+    assert "gripper.links" not in await moveit.refused("plan_cartesian_path", "PATH_INCOMPLETE", **down)
+    gripper = robot_file.gripper.model_copy(update={"links": []})
+    bare = await Robot.open(robot_file.model_copy(update={"gripper": gripper}), url=sim.url, wait_s=60)
+    moveit = await open_over(bare, quartet_moveit, fence=2)
+    assert "gripper.links" in await moveit.refused("plan_cartesian_path", "PATH_INCOMPLETE", **down)
+    await bare.close()
 
 
 async def test_an_arm_whose_wrist_is_in_the_way_takes_other_joint_positions_before_it_goes_down(moveit, sim):

@@ -388,6 +388,14 @@ def test_two_fingers_are_as_far_apart_as_both_have_moved():
     assert gripper.positions_for(0.35) == pytest.approx([0.35, -0.2])
 
 
+def test_a_gripper_without_links_is_told_at_load(write, caplog):
+    load_robot(write(ROBOT + "gripper: {links: [palm]}\n"))
+    assert not caplog.messages
+    load_robot(write(ROBOT))
+    [warning] = caplog.messages
+    assert "file.yaml: gripper.links is empty" in warning
+
+
 def test_a_gripper_that_opens_by_a_growing_position_has_a_range(write):
     robot = load_robot(write(ROBOT + "gripper: {open_position: 0.04, closed_position: 0.0, stroke_m: 0.08}\n"))
     assert robot.gripper.width_at(0.01) == pytest.approx(0.02)

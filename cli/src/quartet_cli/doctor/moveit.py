@@ -96,8 +96,9 @@ async def _check_without_links(exam: Examination) -> None:
     if float(answer["scene"]["world"]["octomap"]["octomap"]["resolution"]) > 0:
         exam.warn(
             "moveit",
-            "gripper.links is empty: a straight path down to a thing leads into an obstacle of MoveIt's octomap",
-            "list the links of palm and fingers in robot.yaml",
+            "gripper.links is empty: a straight path down to a thing leads into an obstacle of MoveIt's octomap, so "
+            "picks and places end with 'only ... of the straight path is free'",
+            "list the links of palm and fingers in robot.yaml, as MoveIt's model names them",
         )
 
 

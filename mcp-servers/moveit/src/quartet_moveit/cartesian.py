@@ -43,6 +43,11 @@ SEARCH_S = 10.0
 """Wall time for the search for other joint positions: MoveIt takes 0.5 s for each place where it finds none."""
 RECONFIGURATION_PLAN_S = 5.0
 """Planning time [s] for the way to other joint positions."""
+NO_LINKS = (
+    ". A likely cause that a person must mend: gripper.links in robot.yaml is empty, so the fingers may touch nothing "
+    "that the cameras see"
+)
+"""Cause of an incomplete path of a robot whose file has no links of the gripper."""
 NOT_MOVED = frozenset(
     {MoveitCode.PLANNING_FAILED, MoveitCode.START_IN_COLLISION, MoveitCode.GOAL_IN_COLLISION, MoveitCode.OUT_OF_REACH}
 )
@@ -57,6 +62,7 @@ ROOM_M = 0.02
 def register(server: ToolServer, planner: Planner) -> None:
     """Add plan_cartesian_path."""
     robot = server.robot
+    cause = "" if robot.file.gripper.links else NO_LINKS
 
     def cartesian_goal(position: Position, frame_id: str | None, **_: Any) -> tuple[str, Message]:
         return "MoveGroup", move_goal(robot, robot.file.arm.group, flange_at(robot, position, frame_id), "", 0.0)
@@ -113,7 +119,7 @@ def register(server: ToolServer, planner: Planner) -> None:
             if fraction < least:
                 text = (
                     f"only {fraction:.0%} of the straight path of {length:.2f} m is free and reachable, wanted "
-                    f"{min_fraction:.0%}; {still}. Go with plan_and_execute, or choose another pose"
+                    f"{min_fraction:.0%}; {still}. Go with plan_and_execute, or choose another pose{cause}"
                 )
                 return ArmResult(**report, **failed(MoveitCode.PATH_INCOMPLETE, text))
             planner.hand_is_free = False
