@@ -24,8 +24,9 @@ _SIZE_PRIOR, _FREE_PRIOR = 0.02, 0.003
 _SEEN_ERROR = 0.05
 """How far a size is off as a picture from near tells it: below this in 95 of 100 pictures with typical sensors."""
 _FREE_MOST = 0.5
-_AT_LIMIT = 0.6
-"""A size that changed by less than this share of what is believed is no other size."""
+_AT_LIMIT, _PINNED = 0.6, 0.95
+"""A size that changed by less than the first share of what is believed is no other size; a guess that changed by more
+than the second and does not fit either is one."""
 _MOST_MOVED_M = 0.03
 _FITS, _EXPLAINED, _UNLIKE = 0.05, 0.03, 0.45
 """With less than the first cost a thing has the catalogue's sizes: one in twenty of those that only look like it have
@@ -38,7 +39,7 @@ _OTHER_SIZE, _OTHER_SHAPE = 0.006, 0.012
 catalogue and 35 of 37 that only looked like one were above 0.01; with harsh ones none of 90 and 20 of 23."""
 _OTHER_ROUGHLY = 0.1
 """The same for something whose shape is only roughly what the catalogue says: a toy car is said to be a box."""
-_MEASURED = 0.05
+MEASURED = 0.05
 """Sizes that are off by no more than this share were measured."""
 
 
@@ -111,14 +112,16 @@ def _likeliest(
     return starts[np.argsort(first)[:_STARTS]]
 
 
-def refine(view: View, posed: PosedSolid, region: Mask, size_error: float) -> PosedSolid:
+def refine(
+    view: View, posed: PosedSolid, region: Mask, size_error: float, start: PosedSolid | None = None
+) -> PosedSolid:
     """Return the pose and size that explain the picture best, by a compass search from an already good one.
 
     Away from the sizes of `posed` costs a little, so that noise alone does not change them. Of parts and of hollow
     solids only the pose is refined. region: as in `evaluate_fit`. size_error: how far the sizes may be off,
-    relative.
+    relative. start: a better pose or size to begin with.
     """
-    return _search(view, posed, region, prior=_SIZE_PRIOR, most_off=_largest_change(size_error))
+    return _search(view, posed, region, prior=_SIZE_PRIOR, most_off=_largest_change(size_error), start=start)
 
 
 def search_size(view: View, posed: PosedSolid, region: Mask) -> PosedSolid:
@@ -145,7 +148,7 @@ def is_another_thing(
 
     What counts is any size of its own shape, beyond those that it can have, and a box, a cylinder and a sphere of any
     size; something irregular is another thing where one of these explains it well. Where its sizes were measured
-    (`size_error` up to _MEASURED), its parts are taken to be known as well, so that less is enough.
+    (`size_error` up to MEASURED), its parts are taken to be known as well, so that less is enough.
 
     Args:
         view: a picture from near: from afar, noise hides the difference.
@@ -166,13 +169,15 @@ def is_another_thing(
         free = _search(view, start, region, prior=_FREE_PRIOR, most_off=most_off)
         return free, cost - fit_cost(view, free, region)
 
-    if not solid.parts and _change(refined, posed) > _AT_LIMIT * limit:
+    if size_error > MEASURED and cost > _FITS and size_change(refined, posed) > _PINNED * limit:
+        return True
+    if not solid.parts and size_change(refined, posed) > _AT_LIMIT * limit:
         free, gain = best(refined, max(_FREE_MOST, 2 * limit))
-        if _change(free, posed) > limit and gain > _OTHER_SIZE:
+        if size_change(free, posed) > limit and gain > _OTHER_SIZE:
             return True
     if solid.hollow or solid.lying:
         return False
-    enough = _OTHER_SHAPE if size_error <= _MEASURED else _OTHER_ROUGHLY
+    enough = _OTHER_SHAPE if size_error <= MEASURED else _OTHER_ROUGHLY
     others = [one for one in _simple(solid.size) if solid.parts or one.primitive != solid.primitive]
     return any(best(replace(refined, solid=one), _FREE_MOST)[1] > enough for one in others)
 
@@ -204,15 +209,17 @@ def _largest_change(size_error: float) -> float:
     return float(np.log1p(size_error)) + _SEEN_ERROR
 
 
-def _change(posed: PosedSolid, of: PosedSolid) -> float:
+def size_change(posed: PosedSolid, of: PosedSolid) -> float:
     """Return the largest change of a size, as the logarithm of the factor."""
     return float(np.abs(np.log(np.divide(posed.solid.size, of.solid.size))).max())
 
 
-def _search(view: View, posed: PosedSolid, region: Mask, *, prior: float, most_off: float) -> PosedSolid:
-    """Search from `posed` on for the pose and size of least cost, each size within a factor of exp(most_off).
+def _search(
+    view: View, posed: PosedSolid, region: Mask, *, prior: float, most_off: float, start: PosedSolid | None = None
+) -> PosedSolid:
+    """Search for the pose and size of least cost, each size within a factor of exp(most_off) of that of `posed`.
 
-    prior: cost of sizes that are all off by _SIZE_ERROR.
+    prior: cost of sizes that are all off by _SIZE_ERROR. start: where the search begins, `posed` if None.
     """
     axes = _free_axes(posed.solid)
 
@@ -220,7 +227,8 @@ def _search(view: View, posed: PosedSolid, region: Mask, *, prior: float, most_o
         off = np.log(np.divide(trial.solid.size, posed.solid.size)) / _SIZE_ERROR
         return fit_cost(view, trial, region) + prior * float((off**2).mean())
 
-    best, cost = posed, cost_of(posed)
+    best = first = start or posed
+    cost = cost_of(best)
     step, turn, growth = 0.004, 0.06, 0.04
     while step > 0.0004:
         moves = [(step, 0.0, 0.0), (-step, 0.0, 0.0), (0.0, step, 0.0), (0.0, -step, 0.0)]
@@ -231,15 +239,15 @@ def _search(view: View, posed: PosedSolid, region: Mask, *, prior: float, most_o
         improved = False
         for change in changes:
             trial = change(best)
-            if _change(trial, posed) > most_off:
+            if size_change(trial, posed) > most_off:
                 continue
             value = cost_of(trial)
             if value < cost - 1e-6:
                 best, cost, improved = trial, value, True
         if not improved:
             step, turn, growth = step / 2, turn / 2, growth / 2
-        if np.hypot(best.x - posed.x, best.y - posed.y) > _MOST_MOVED_M:
-            return posed
+        if np.hypot(best.x - first.x, best.y - first.y) > _MOST_MOVED_M:
+            return first
     return best
 
 

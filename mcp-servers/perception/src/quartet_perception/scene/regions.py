@@ -1,7 +1,7 @@
 """Regions of one palette in a picture: connected pixels with depth that rise above their support plane."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -17,7 +17,7 @@ from quartet_perception.scene.colour import (
     rather_than_table,
     white_balance,
 )
-from quartet_perception.scene.supports import SupportPlanes, find_support_planes
+from quartet_perception.scene.supports import SupportPlanes, find_support_planes, height_over
 from quartet_perception.scene.view import Mask, View, depth_noise
 
 MEMBER = 0.4 * FULL
@@ -41,7 +41,10 @@ _FOOT_M, _MOST_FOOT = 0.1, 2.5
 _MOST_ALIKE = 0.1
 """Share of the plane around it that may have its colours."""
 _RISES_M, _RISES_PX = 0.004, 5
-"""How far each pixel of a foot rises above the plane [m], by a median filter of this size [pixels]; a mat does not."""
+"""How far each pixel of a foot rises above the plane [m], which a mat does not, and the size of the median filter over
+heights [pixels]."""
+_CONTRAST, _CONTRAST_PX = 14, 61
+"""Difference of a channel (0 to 255) to the mean of this window [pixels] from which a pixel differs from the ground."""
 _SAME_HEIGHT_M = 0.03
 """A plane is a surface of the site when their heights differ by less [m]."""
 
@@ -58,6 +61,8 @@ class PreparedView:
     members: dict[tuple[str, ...], NDArray[np.uint8]]
     reference: str | None = None
     """Colour '#rrggbb' of the surface by which the light was measured."""
+    rises: dict[int, NDArray[np.float32]] = field(default_factory=dict)
+    """What `rises_over` has computed."""
 
     @cached_property
     def body_labels(self) -> NDArray[np.int32]:
@@ -70,6 +75,25 @@ class PreparedView:
         sizes = np.bincount(self.body_labels.ravel())
         boxes = ndimage.find_objects(self.body_labels)
         return [(label, box) for label, box in enumerate(boxes, start=1) if _LEAST_PRINTED <= sizes[label] < _MAX_SPLIT]
+
+    @cached_property
+    def contrast(self) -> Mask:
+        """HxW: pixels whose colour differs from what is around them, such as a white envelope on light tiles."""
+        rgb, alike = self.view.rgb.astype(np.float32), np.ones(self.view.shape, dtype=np.float32)
+        for _ in range(2):
+            # The second time without what differs, which would make the ground beside it differ, too.
+            share = np.maximum(ndimage.uniform_filter(alike, _CONTRAST_PX), 0.01)[..., None]
+            mean = ndimage.uniform_filter(rgb * alike[..., None], (_CONTRAST_PX, _CONTRAST_PX, 0)) / share
+            unlike = np.abs(rgb - mean).max(axis=2) > _CONTRAST
+            alike = (~unlike).astype(np.float32)
+        return unlike
+
+    def rises_over(self, plane: int) -> NDArray[np.float32]:
+        """Return HxW: how far each pixel rises over a support plane, given by its number [m], by a median filter."""
+        if plane not in self.rises:
+            over = height_over(self.view, self.supports.planes[plane])
+            self.rises[plane] = ndimage.median_filter(over, _RISES_PX)
+        return self.rises[plane]
 
     def member(self, colours: Sequence[str]) -> NDArray[np.uint8]:
         """Return HxW: how much each pixel has any of `colours`, 0 to FULL."""

@@ -25,6 +25,8 @@ _LARGE_M2 = 0.06
 _KNOWN_M2 = 0.03
 """The same at a height at which the site file has a surface: more than a book, less than a shelf's free part."""
 _FLOOR_M2 = 0.015
+PLANE_M, _PLANE_POINTS = 0.004, 4000
+"""What is off a plane by more than the first counts less [m]; points to which it is fitted."""
 _NEIGHBOURS, _SMOOTH = 4, 0.05
 """Of the eight neighbours of a pixel without depth so many must have one, and their depths differ by less than this
 share, for the pixel to be filled in."""
@@ -94,6 +96,26 @@ def find_support_planes(view: View, known_heights: Sequence[float] = ()) -> Supp
     mask = np.abs(view.heights) < tolerance
     mask |= _upsampled(grown, view.shape) & (np.abs(view.heights - _upsampled(heights, view.shape)) < tolerance)
     return SupportPlanes(planes, mask & view.valid)
+
+
+def height_over(view: View, plane: SupportPlane) -> Floats:
+    """Return HxW the height of each pixel over a plane that is fitted with its tilt [m]: a camera's mounting errs."""
+    a, b, c = fit_plane(view.points[::_STRIDE, ::_STRIDE][plane.mask], PLANE_M).astype(np.float32)
+    return np.where(view.valid, view.heights - (a * view.points[..., 0] + b * view.points[..., 1] + c), np.float32(0))
+
+
+def fit_plane(points: NDArray[np.floating], scale: float) -> NDArray[np.float64]:
+    """Return a, b, c of the plane z = a x + b y + c through most of Nx3 points; those off by `scale` [m] count half."""
+    points = np.asarray(points[:: 1 + len(points) // _PLANE_POINTS], dtype=np.float64)
+    sides = np.column_stack([points[:, :2], np.ones(len(points))])
+    weights = np.ones(len(points))
+    slopes: NDArray[np.float64] = np.zeros(3)
+    for _ in range(3):
+        slopes = np.asarray(
+            np.linalg.lstsq(sides * weights[:, None], points[:, 2] * weights, rcond=None)[0], np.float64
+        )
+        weights = 1.0 / (1.0 + ((points[:, 2] - sides @ slopes) / scale) ** 2)
+    return slopes
 
 
 def _tolerance(depth: Floats, steep: Floats) -> Floats:

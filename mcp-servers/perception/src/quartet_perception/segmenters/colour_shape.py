@@ -18,7 +18,14 @@ from quartet_perception.scene.fit_quality import (
     lost_in_noise,
 )
 from quartet_perception.scene.measured_shapes import LARGEST_M, MeasuredShapes, can_be_picked
-from quartet_perception.scene.pose_fit import fit_pose, is_another_thing, is_explained, refine, simple_cost
+from quartet_perception.scene.pose_fit import (
+    MEASURED,
+    fit_pose,
+    is_another_thing,
+    is_explained,
+    refine,
+    simple_cost,
+)
 from quartet_perception.scene.regions import (
     MEMBER,
     MIN_PIXELS,
@@ -30,10 +37,10 @@ from quartet_perception.scene.regions import (
     prepare,
     printed_of,
 )
-from quartet_perception.scene.solids import shapes_of, solids_of, standing_size
+from quartet_perception.scene.solids import Solid, shapes_of, solids_of, standing_size
 from quartet_perception.scene.view import Mask, View, box_of, depth_noise
 from quartet_perception.segmenters.base import SegmentedObject, register
-from quartet_perception.segmenters.flat import find_flat, find_mark, is_flat
+from quartet_perception.segmenters.flat import find_flat, find_mark, goes_on, is_flat, is_low
 from quartet_perception.segmenters.hypothesis import ACCEPT, Hypothesis, is_fallen, without_overlap
 from quartet_perception.segmenters.surfaces import find_surface, in_area
 from quartet_perception.settings import PerceptionSettings
@@ -47,6 +54,11 @@ _SPECK = 0.12
 """Part of an object's smallest outline that a region must cover to be looked at."""
 _NO_SPECK = 500
 """A region of so many pixels is looked at in any case: of a can right under the camera little but the lid is seen."""
+_EXACT, _WORTH_RESIZING, _MOST_RESIZED = 0.9, 0.1, 2
+"""An object whose sizes are guesses is judged with the sizes that are seen where it agrees by less than the first and
+more than the second, if it is among so many that explain a region best."""
+_SAME_HEIGHT_M = 0.003
+"""Heights that differ by less are the same [m]."""
 _ATTACHED = (0.30, 0.60)
 """An object whose outline continues into something else by less than the first share stands free; by more than the
 second it is a patch of something larger."""
@@ -125,11 +137,16 @@ class ColourShapeSegmenter:
         """Return all instances of `wanted`, best first; with `doubts` the doubtful objects too."""
         picture = prepare(view, self._heights, self._reference)
         found = [f for t in wanted if t.kind == "surface" for f in self._surfaces(picture, t)]
-        found += [f for t in wanted if is_flat(t) for f in find_flat(picture, t, self._heights)]
         # Where things may stand on each other, a rim or a shadow of some millimetres is everywhere: relief decides.
-        found += self._solids(
+        low = [t for t in wanted if (is_flat(t) if self._stacked else is_low(t))]
+        flat = [f for t in low for f in find_flat(picture, t, self._heights)]
+        solids = self._solids(
             picture, [t for t in wanted if t.kind != "surface" and not (self._stacked and is_flat(t))], doubts
         )
+        # The outline of a low thing tells its pose better than the few pixels that rise above the plane.
+        rest = [f for f in solids if not any(f.label == one.label and (f.mask & one.mask).any() for one in flat)]
+        found += [f for f in flat if self._stacked or not goes_on(picture, f, above=True)]
+        found += [f for f in rest if self._stacked or not goes_on(picture, f, above=False)]
         return sorted(found, key=lambda f: -f.score)
 
     # --- objects and containers -----------------------------------------------------------------------
@@ -207,13 +224,15 @@ class ColourShapeSegmenter:
         if fitted.entry.as_seen:
             return fitted
         near = float(np.linalg.norm(fitted.posed.centre - view.origin)) < _NEAR_M
-        if not near or fitted.quality.visible < _SEEN_WELL or is_explained(fitted.posed, fitted.quality):
+        explained = fitted.stated is None and is_explained(fitted.posed, fitted.quality)
+        if not near or fitted.quality.visible < _SEEN_WELL or explained:
             return fitted
         if not self._stands_alone(view, fitted):
             return fitted
         error = fitted.entry.appearance.size_error
-        refined = refine(view, fitted.posed, fitted.region, error)
-        if is_another_thing(view, fitted.posed, refined, fitted.region, error):
+        stated = fitted.stated or fitted.posed
+        refined = refine(view, stated, fitted.region, error, fitted.posed)
+        if is_another_thing(view, stated, refined, fitted.region, error):
             return None
         quality = evaluate_fit(view, refined, fitted.region, fitted.member)
         return replace(fitted, posed=refined, quality=quality, refined=True)
@@ -300,7 +319,11 @@ class ColourShapeSegmenter:
         fits = [
             self._fit(picture, blob, shapes, t) if t.sized else _as_measured(picture, blob, shapes, t) for t in entries
         ]
-        return max((f for f in fits if f is not None), key=lambda h: h.merit, default=None)
+        ranked = sorted((f for f in fits if f is not None), key=lambda h: -h.merit)
+        # What explains only a part of a region may be no thing at all: two blocks of some size explain a bowl.
+        if not self._stacked and shapes.region.sum() > _WHOLE * blob.pixels:
+            ranked = [_resized(picture.view, one) for one in ranked[:_MOST_RESIZED]]
+        return max(ranked, key=lambda h: h.merit, default=None)
 
     def _rivals(self, picture: PreparedView, blob: Blob, targets: list[CatalogueEntry]) -> list[CatalogueEntry]:
         """Return every other object whose colours this region has about as much."""
@@ -344,6 +367,7 @@ class ColourShapeSegmenter:
                 break
             height = solid.size[2]
             slack = 0.012 + 3 * depth_noise(blob.range_m)
+            slack += entry.appearance.size_error * height if _is_guessed(solid, entry) else 0.0
             standing = top - blob.support
             heights = []
             if standing < height + slack:
@@ -356,11 +380,17 @@ class ColourShapeSegmenter:
                 above = raised > blob.support + _RAISED_M and entry.kind == "object"
                 heights += [raised] if above or raised < blob.support - _RAISED_M else []
             for z in heights:
-                for posed in fit_pose(solid, points, z, picture.view.origin):
+                poses = [(posed, None) for posed in fit_pose(solid, points, z, picture.view.origin)]
+                whole = not (blob.held or self._stacked) and size > _WHOLE * blob.pixels
+                if whole and (other := _as_high(solid, entry, top - z)) is not None:
+                    poses += [(p, replace(p, solid=solid)) for p in fit_pose(other, points, z, picture.view.origin)]
+                for posed, stated in poses:
                     quality = evaluate_fit(picture.view, posed, region, member, size)
                     support = z if z == blob.support or not blob.held else None
-                    candidate = Hypothesis(entry, posed, quality, support, region, member)
-                    if best is None or candidate.merit > best.merit:
+                    candidate = Hypothesis(entry, posed, quality, support, region, member, stated=stated)
+                    # Of what is hidden in part, the size is not seen.
+                    usable = stated is None or quality.visible > _SEEN_WELL
+                    if usable and (best is None or candidate.merit > best.merit):
                         best = candidate
         return best
 
@@ -380,7 +410,7 @@ class ColourShapeSegmenter:
             in_view=fitted.quality.in_view,
             in_gripper=between_fingers(view, fitted.posed.centre),
             region=fitted.region,
-            refined=fitted.refined,
+            refined=fitted.refined or fitted.stated is not None,
         )
 
     # --- surfaces ---------------------------------------------------------------------------------------
@@ -426,6 +456,34 @@ def _as_measured(picture: PreparedView, blob: Blob, shapes: MeasuredShapes, entr
         if best is None or one.merit > best.merit:
             best = one
     return best
+
+
+def _is_guessed(solid: Solid, entry: CatalogueEntry) -> bool:
+    """Return whether the sizes of a solid are guesses that the picture can correct."""
+    guessed = entry.kind == "object" and entry.sized and entry.appearance.size_error > MEASURED
+    return guessed and not (solid.parts or solid.hollow or solid.irregular)
+
+
+def _as_high(solid: Solid, entry: CatalogueEntry, seen_m: float) -> Solid | None:
+    """Return a guessed solid with the height that is seen [m]; None where its own does, or the error is too large."""
+    off = abs(seen_m - solid.size[2])
+    most = entry.appearance.size_error * solid.size[2] + _SAME_HEIGHT_M
+    if not _is_guessed(solid, entry) or solid.primitive == "sphere" or solid.lying or not _SAME_HEIGHT_M < off < most:
+        return None
+    return replace(solid, size=(*solid.size[:2], float(seen_m)))
+
+
+def _resized(view: View, fitted: Hypothesis) -> Hypothesis:
+    """Return an object with its sizes as they are seen, within their error, where that explains the picture better."""
+    if not _is_guessed(fitted.posed.solid, fitted.entry) or not _WORTH_RESIZING < fitted.quality.score < _EXACT:
+        return fitted
+    if fitted.quality.visible < _SEEN_WELL:
+        return fitted
+    stated = fitted.stated or fitted.posed
+    posed = refine(view, stated, fitted.region, fitted.entry.appearance.size_error, fitted.posed)
+    quality = evaluate_fit(view, posed, fitted.region, fitted.member)
+    resized = replace(fitted, posed=posed, quality=quality, refined=True, stated=stated)
+    return max(fitted, resized, key=lambda one: one.merit) if quality.explained > _WHOLE else fitted
 
 
 def _are_several(picture: PreparedView, blob: Blob) -> bool:

@@ -9,6 +9,7 @@ from scipy import ndimage
 
 from quartet_perception.catalogue import CatalogueEntry
 from quartet_perception.scene.fit_quality import FitQuality
+from quartet_perception.scene.pose_fit import size_change
 from quartet_perception.scene.regions import MIN_PIXELS
 from quartet_perception.scene.solids import PosedSolid, Solid
 from quartet_perception.scene.view import Mask
@@ -24,6 +25,8 @@ _MIN_VISIBLE, _MIN_VISIBLE_MEASURED = 0.22, 0.5
 """Least part that must be visible; the second holds where the picture has to tell the size."""
 _COLOUR_COUNTS = 6.0
 """What all of an object's pixels having its colours adds to its merit, for each unit of its size error."""
+_CHANGE_COUNTS = 0.5
+"""What a change of its sizes takes from its merit, for each unit of the logarithm of the factor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,7 @@ class Hypothesis:
     refined: whether its size is as it is seen, not as the catalogue has it.
     likeness: 1 where its shape explains the region clearly better than others do, 0 where it does not; of things whose
         size the catalogue has, the size tells.
+    stated: where `posed` has the sizes that are seen, its pose with the catalogue's sizes.
     """
 
     entry: CatalogueEntry
@@ -47,6 +51,7 @@ class Hypothesis:
     free: float = 1.0
     refined: bool = False
     likeness: float = 1.0
+    stated: PosedSolid | None = None
 
     @property
     def agreement(self) -> float:
@@ -56,7 +61,7 @@ class Hypothesis:
     @property
     def fallen(self) -> bool:
         """Whether the object is fallen over."""
-        return is_fallen(self.posed.solid, self.entry)
+        return is_fallen((self.stated or self.posed).solid, self.entry)
 
     @property
     def merit(self) -> float:
@@ -67,12 +72,14 @@ class Hypothesis:
         q = self.quality
         floating = 0.06 if self.support is None else 0.0
         fallen = 0.08 if self.fallen else 0.0
+        changed = 0.0 if self.stated is None else _CHANGE_COUNTS * size_change(self.posed, self.stated)
         by_colour = _COLOUR_COUNTS * self.entry.appearance.size_error * (q.coloured - 1)
         return (
             self.likeness * q.score * (0.6 + 0.4 * q.explained) * min(1.0, 0.6 + q.visible)
             + by_colour
             - floating
             - fallen
+            - changed
         )
 
     @property
