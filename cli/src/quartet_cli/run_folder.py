@@ -79,7 +79,8 @@ class RunFolder:
     def picture(self, reference: str) -> Path | None:
         """Fetch a picture, and return its path; None if the store does not have it."""
         self._fetch([reference])
-        return next((self.path / "images").glob(f"{Path(reference).name}*"), None)
+        path = self.path / "images" / Path(reference).name
+        return path if path.is_file() else next(path.parent.glob(f"{path.name}.*"), None)
 
     def finish(self, status: TaskStatus) -> None:
         """Write what needs the whole task; pictures and transcripts that are gone are left out."""

@@ -380,6 +380,20 @@ def published_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]
 
 
 @pytest.fixture(scope="package")
+def stage_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Iterator[Stage]]:
+    """`stage_of(files)` yields the small world with the robot.yaml and site.yaml of a folder, and closes it."""
+
+    def start(files: Path) -> Iterator[Stage]:
+        stage = Stage(tmp_path_factory.mktemp("studio"), "studio", files=files)
+        try:
+            yield stage
+        finally:
+            stage.close()
+
+    return start
+
+
+@pytest.fixture(scope="package")
 def studio_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """The small world, started once for this folder."""
     stage = Stage(tmp_path_factory.mktemp("studio"), "studio")

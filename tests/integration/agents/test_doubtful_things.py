@@ -8,7 +8,6 @@ import yaml
 
 from quartet_contracts import Skill
 from quartet_contracts.approvals import CONFIRM_OBJECT, ApprovalDecision
-from tests.integration.agents.conftest import Stage
 
 NAME = "green tea box"
 SITE = Path(__file__).resolve().parents[3] / "deploy" / "sites" / "studio"
@@ -29,7 +28,7 @@ class Person:
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory):
+def stage(tmp_path_factory, stage_of):
     """The studio, whose site file has the tea box a third too large."""
     files = tmp_path_factory.mktemp("site")
     shutil.copy(SITE / "robot.yaml", files)
@@ -37,11 +36,7 @@ def stage(tmp_path_factory):
     (box,) = (one for one in site["objects"] if one["name"] == NAME)
     box["appearance"]["size_m"] = [round(1.33 * one, 3) for one in box["appearance"]["size_m"]]
     (files / "site.yaml").write_text(yaml.safe_dump(site))
-    stage = Stage(tmp_path_factory.mktemp("studio"), "studio", files=files)
-    try:
-        yield stage
-    finally:
-        stage.close()
+    yield from stage_of(files)
 
 
 @pytest.fixture

@@ -29,6 +29,20 @@ def test_the_name_of_a_transcript_does_not_lead_out_of_the_folder(tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]
 
 
+def test_the_picture_of_a_question_is_saved(tmp_path: Path) -> None:
+    def image(_: str, reference: str) -> bytes:
+        if reference == "gone":
+            raise ClientError("gone")
+        return b"\xff\xd8" + reference.encode()
+
+    folder = RunFolder(tmp_path, "t1", SimpleNamespace(image=image))  # type: ignore[arg-type]
+    assert folder.picture("image-10") is not None
+    saved = folder.picture("image-1")
+    assert saved is not None
+    assert (saved.parent, saved.read_bytes()) == (tmp_path / "t1" / "images", b"\xff\xd8image-1")
+    assert folder.picture("gone") is None
+
+
 def test_nobody_else_on_the_machine_reads_a_run(tmp_path: Path) -> None:
     def missing(*_: str) -> None:
         raise ClientError("gone")
