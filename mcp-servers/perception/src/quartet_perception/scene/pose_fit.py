@@ -119,9 +119,14 @@ def refine(
 
     Away from the sizes of `posed` costs a little, so that noise alone does not change them. Of parts and of hollow
     solids only the pose is refined. region: as in `evaluate_fit`. size_error: how far the sizes may be off,
-    relative. start: a better pose or size to begin with.
+    relative. start: another pose or size from which to search, too: the search may end in a local minimum.
     """
-    return _search(view, posed, region, prior=_SIZE_PRIOR, most_off=_largest_change(size_error), start=start)
+    starts = [posed] if start is None else [posed, start]
+    found = [
+        _search(view, posed, region, prior=_SIZE_PRIOR, most_off=_largest_change(size_error), start=one)
+        for one in starts
+    ]
+    return min(found, key=lambda one: fit_cost(view, one, region))
 
 
 def search_size(view: View, posed: PosedSolid, region: Mask) -> PosedSolid:
