@@ -7,7 +7,7 @@ import pytest
 
 from quartet_contracts.tools.perception import SAME_PLACE_M
 from quartet_perception.errors import UnknownObjectIdError
-from quartet_perception.object_tracker import MAX_OBJECTS, MAX_TASKS, ObjectTracker, Observation
+from quartet_perception.object_tracker import MAX_OBJECTS, MAX_TASKS, Grip, ObjectTracker, Observation
 
 CAN, TWIN = Observation("can", (1.0, 0.0, 0.9)), Observation("can", (1.0, 0.25, 0.9))
 
@@ -145,3 +145,17 @@ def test_the_register_is_bounded(tracker):
     tracker.update("one more", [CAN])
     with pytest.raises(UnknownObjectIdError):
         tracker.get("t", kept)
+
+
+def test_what_an_earlier_task_grasped_is_known_until_it_is_seen_outside_of_the_gripper(tracker):
+    grip = Grip("front", 0.0, 0.2, 0.06)
+    (first,) = tracker.update("t", [CAN])
+    tracker.mark_grasp_target("t", first, 0.12, grip)
+    tracker.update("u", [replace(CAN, in_gripper=True)])
+    for task, height in (("t", 0.12), ("u", None)):
+        found = tracker.grasped(task, ["can"])
+        assert (found.height_m, found.grip) == (height, grip)
+        assert tracker.grasped(task, ["cup"]) is None
+    tracker.update("u", [CAN])
+    assert tracker.grasped("u", ["can"]) is None
+    assert tracker.grasped("t", ["can"]).grip == grip, "that task goes on with what it grasped"

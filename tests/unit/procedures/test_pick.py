@@ -311,3 +311,59 @@ def test_transit_that_was_stopped_is_repeated(run_pick, robot):
 def test_object_that_slips_on_the_way_up(run_pick, robot):
     robot.say("get_grasp_state", *states("EMPTY", "EMPTY"))
     assert run_pick().report["error_code"] == "PICK_ATTACH_TIMEOUT"
+
+
+# Other directions.
+
+FRONT = {"direction": "front", "reachable": True, "other_directions": []}
+
+
+def front(z):
+    """A grasp from the front, with poses that differ from those of GRASP by their height."""
+    return {**GRASP, **FRONT, "pre_grasp_pose": pose(z), "grasp_pose": pose(z + 0.01), "lift_pose": pose(z + 0.02)}
+
+
+def ways(*directions):
+    return {**GRASP, "direction": "above", "reachable": True, "other_directions": list(directions)}
+
+
+@pytest.mark.parametrize("code", ["OUT_OF_REACH", "GOAL_IN_COLLISION", "PATH_INCOMPLETE"])
+def test_another_direction_is_tried_where_the_arm_cannot_go_on_the_first_way(run_pick, robot, code):
+    failing = "plan_cartesian_path" if code == "PATH_INCOMPLETE" else "plan_and_execute"
+    robot.say("get_topdown_grasp_pose", ways("inclined", "front"), front(1.3))
+    # A goal in collision is tried once more, with a cleared planning scene.
+    robot.fail(failing, code, 2 if code == "GOAL_IN_COLLISION" else 1)
+    assert run_pick().report["success"]
+    assert robot.made("get_topdown_grasp_pose")[1:] == [{"object_name": "red can", "direction": "inclined"}]
+    assert robot.made("plan_cartesian_path")[-2:] == [pose(1.31), pose(1.32)]
+
+
+def test_each_direction_is_tried_once_and_the_first_failure_is_reported(run_pick, robot):
+    robot.say("get_topdown_grasp_pose", ways("inclined", "front"), front(1.3), front(1.4))
+    robot.fail("plan_and_execute", "OUT_OF_REACH").fail("plan_and_execute", "GOAL_IN_COLLISION", 4)
+    report = run_pick().report
+    assert report["error_code"] == "PICK_REACH_EXCEEDED", report
+    assert [given.get("direction") for given in robot.made("get_topdown_grasp_pose")] == [None, "inclined", "front"]
+    assert robot.made("plan_and_execute")[-1] == TUCK
+
+
+def test_a_direction_without_a_reachable_pose_is_passed_over(run_pick, robot):
+    blocked = {**front(1.3), "reachable": False}
+    robot.say("get_topdown_grasp_pose", ways("inclined", "front"), blocked, front(1.4))
+    robot.fail("plan_and_execute", "OUT_OF_REACH")
+    assert run_pick().report["success"]
+    assert robot.made("plan_and_execute")[1] == {"target_type": "pose", "target": pose(1.4)}
+
+
+def test_a_stopped_arm_tries_no_other_direction(run_pick, robot):
+    robot.say("get_topdown_grasp_pose", ways("inclined", "front"))
+    robot.fail("plan_cartesian_path", "EXECUTION_FAILED")
+    assert run_pick().report["error_code"] == "PICK_PLAN_FAILED"
+    assert len(robot.made("get_topdown_grasp_pose")) == 1
+
+
+def test_the_second_look_keeps_the_direction(run_pick, robot):
+    robot.say("get_topdown_grasp_pose", {**front(1.3), "look_again": True}, front(1.3))
+    assert run_pick().report["success"]
+    asked = {"object_name": "red can", "camera": "arm", "direction": "front"}
+    assert robot.made("get_topdown_grasp_pose")[1] == asked
