@@ -12,12 +12,27 @@ from quartet_benchmarks.rough_catalogue import SIZE_ERROR
 from quartet_benchmarks.stage import Stage
 from quartet_deployment import project_root
 from quartet_perception import Catalogue, Grasp
+from quartet_perception.approach_way import DOWN
 from quartet_perception.grasp_uncertainty import GraspUncertainty
 from quartet_simulation.simulation import Simulation
 from quartet_site import load_robot, load_site
 
 GRASP = Grasp(
-    0.8, 0.1, 0.95, 0.7, 0.06, 0.09, 0.81, True, 0.14, 0.02, 0.0, GraspUncertainty(0.004, 0.004, 0.02, 0.001, 0.005)
+    x=0.8,
+    y=0.1,
+    z=0.95,
+    yaw=0.7,
+    width=0.06,
+    length=0.09,
+    tip_z=0.81,
+    oriented=True,
+    opening=0.14,
+    room=0.02,
+    hidden=0.0,
+    uncertainty=GraspUncertainty(0.004, 0.004, 0.02, 0.001, 0.005),
+    way=DOWN,
+    turn=0.7,
+    overlap=0.05,
 )
 
 

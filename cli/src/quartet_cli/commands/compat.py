@@ -40,9 +40,9 @@ def compat(
     fence: Fence = None,
     key: Key = None,
 ) -> None:
-    """Serve the robot's tools to a client that knows other MCP servers, until Ctrl-C.
+    """Serve the robot's tools to a client of other servers.
 
-    The command prints the .mcp.json with their addresses. Clients on this machine need no token.
+    The command prints the .mcp.json with their addresses and ends with Ctrl-C. Clients on this machine need no token.
     """
     # Here, because no other command needs the MCP servers' library, which takes long to import.
     from quartet_site import SiteFileError
