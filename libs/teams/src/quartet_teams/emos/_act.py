@@ -25,7 +25,7 @@ ROBOT_FUNCTIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
         ("target_obj",),
         "go to the nearest point where you can stand at an object or place, over stairs as well, and face it",
     ),
-    "pick": (("target_obj",), "pick an object up with an empty hand, after you have gone to it"),
+    "pick": (("target_obj",), "pick an object up with an empty hand, after you have gone to it; you need not see it"),
     "place": (
         ("target_obj", "target_location"),
         "put the object that you hold at a place, after you have gone to the place",
