@@ -58,7 +58,7 @@ def test_only_what_people_really_did_makes_a_job_impossible(world: World, site: 
     taken = {"event": "taken", "object": name, "time": 3.0, "then": None}
     gone = judged(episode, before, before | {"happened": [taken]}, arm)
     assert (gone.feasible, gone.impossible) == (False, (f"{name}: pick, gone",))
-    assert gone.right_codes == {"NAV_TARGET_NOT_VISIBLE", "NAV_VERIFY_OVERRIDE", "PICK_SEG_MISSED"}
+    assert gone.right_codes == {name: {"NAV_TARGET_NOT_VISIBLE", "NAV_VERIFY_OVERRIDE", "PICK_SEG_MISSED"}}
     moved = taken | {"event": "moved", "then": before["objects"]["blue mug" if name != "blue mug" else "red cup"]}
     assert judged(episode, before, before | {"happened": [moved]}, arm).feasible, "what was put elsewhere can be found"
 
@@ -68,7 +68,9 @@ def test_a_place_that_was_filled_has_no_room_and_an_empty_one_has(world: World, 
     _, episode, before = begin("drop place is full", world, site)
     full = judged(episode, before, before, arm)
     assert full.impossible == (f"{episode.goals[0].object}: put, room",)
-    assert full.right_codes == {"PLACE_SEG_MISSED", "PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED"}
+    assert full.right_codes == {
+        episode.goals[0].object: {"PLACE_SEG_MISSED", "PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED"}
+    }
     _, episode, before = begin("drop place has room for one", world, site)
     assert judged(episode, before, before, arm).feasible
 

@@ -17,12 +17,12 @@ from quartet_benchmarks.home import suite
 from quartet_benchmarks.home.harm import Harm, harm_of
 from quartet_benchmarks.home.oracle import Arm
 from quartet_benchmarks.home.outcome import Outcome
-from quartet_benchmarks.home.suite import reply, set_up, too_wide
+from quartet_benchmarks.home.suite import codes_by_object, reply, set_up, too_wide
 from quartet_benchmarks.home.summary import summary
 from quartet_benchmarks.home.templates import TEMPLATES, Episode, Template
 from quartet_benchmarks.home.world import Goal
 from quartet_benchmarks.result import BenchParameters, BenchResult, clustered
-from quartet_contracts import State
+from quartet_contracts import DeliveryOutcome, State
 from quartet_deployment import StackError, StackOptions, UnreachableError
 from quartet_simulation.simulation import Simulation
 from quartet_site import SiteFile, load_robot, load_site
@@ -216,7 +216,7 @@ def test_what_was_held_to_be_infeasible_and_is_done_is_right() -> None:
 
 
 def test_the_person_answers_which_one_is_meant_and_nothing_else() -> None:
-    episode = Episode("t", "s", [Goal("red cup", "on", "desk")], True, frozenset())
+    episode = Episode("t", "s", [Goal("red cup", "on", "desk")])
     assert reply(episode, ["yellow cup", "Red Cup"]) == "Red Cup"
     assert reply(episode, ["yes", "no"]) is None
     assert reply(episode, []) is None
@@ -225,7 +225,7 @@ def test_the_person_answers_which_one_is_meant_and_nothing_else() -> None:
 
 
 def outcome(state: State, goals_met: int, *, feasible: bool = True, codes: tuple[str, ...] = ()) -> Outcome:
-    right = frozenset() if feasible else frozenset({"PICK_SEG_MISSED"})
+    right = {} if feasible else {"cup": frozenset({"PICK_SEG_MISSED"})}
     episode = Episode("t", "s", [Goal("cup", "on", "desk")], feasible, right)
     metrics = {"wall_s": 2.0 if feasible else 9.0, "tool_calls": 10, "prompt_tokens": 5, "completion_tokens": 5}
     return Outcome(
@@ -241,7 +241,30 @@ def outcome(state: State, goals_met: int, *, feasible: bool = True, codes: tuple
         "",
         {"a": 100.0, "b": 50.0},
         [],
+        object_codes={"cup": set(codes[-1:])},
     )
+
+
+def test_an_impossible_object_excuses_no_other_one(site: SiteFile) -> None:
+    goals = [Goal("red cup", "on", "desk"), Goal("blue mug", "on", "desk")]
+    clearance = frozenset({"PICK_PLAN_FAILED", "NAV_TARGET_NOT_VISIBLE"})
+    episode = Episode("t", "s", goals, feasible=False, right_codes={"blue mug": clearance})
+    alias = next(iter(site.object("blue mug").aliases), "the blue mug")  # type: ignore[union-attr]
+
+    def ended(met: set[str], **codes: str) -> bool:
+        missed = [
+            DeliveryOutcome(object_name=alias if name == "mug" else "red cup", completed=False, error_code=code)
+            for name, code in codes.items()
+        ]
+        by_object = codes_by_object(episode, missed, set(codes.values()), site)
+        one = replace(outcome(State.FAILED, len(met)), episode=episode, met=frozenset(met), object_codes=by_object)
+        return one.right
+
+    assert ended({"red cup"}, mug="PICK_PLAN_FAILED")
+    assert not ended({"red cup"}, mug="PLACE_SEG_MISSED")
+    assert not ended(set(), cup="PICK_PLAN_FAILED", mug="PICK_PLAN_FAILED"), "the cup could be delivered"
+    assert not ended(set(), cup="PICK_PLAN_FAILED"), "the mug has no code"
+    assert not ended(set(), mug="PICK_PLAN_FAILED"), "the cup is forgotten"
 
 
 def test_the_figures_are_scored_by_the_world() -> None:

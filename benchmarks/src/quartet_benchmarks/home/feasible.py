@@ -24,7 +24,7 @@ RIGHT_CODES = {
     ("put", "clearance"): {"PLACE_SEG_MISSED", "PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED"},
     ("put", "room"): {"PLACE_SEG_MISSED", "PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED"},
 }  # fmt: skip
-"""Codes one of which must end an episode, by what the oracle finds impossible in it."""
+"""Codes one of which must end the work on an object, by what the oracle finds impossible about it."""
 
 
 def load_arm(folder: Path) -> Arm:
@@ -48,6 +48,10 @@ def judged(episode: Episode, before: Truth, after: Truth, arm: Arm) -> Episode:
     world = {**before, "objects": left_alone(before, after), "layout": after["layout"]}
     oracle = Oracle(world, arm, {goal.object for goal in episode.goals})
     verdicts = [(goal, oracle.judge(goal.object, goal.kind, goal.target)) for goal in episode.goals]
-    impossible = {f"{goal.object}: {verdict.step}, {verdict.reason}": verdict for goal, verdict in verdicts if verdict}
-    codes = (code for one in impossible.values() for code in RIGHT_CODES[one.step, one.reason])
-    return replace(episode, feasible=not impossible, right_codes=frozenset(codes), impossible=tuple(impossible))
+    impossible = {goal.object: verdict for goal, verdict in verdicts if verdict}
+    return replace(
+        episode,
+        feasible=not impossible,
+        right_codes={name: frozenset(RIGHT_CODES[one.step, one.reason]) for name, one in impossible.items()},
+        impossible=tuple(f"{name}: {one.step}, {one.reason}" for name, one in impossible.items()),
+    )

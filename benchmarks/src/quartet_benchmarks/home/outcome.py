@@ -1,6 +1,7 @@
 """What became of an episode, as ground truth and its task's report tell it."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,7 @@ class Outcome:
     codes: list[str]
     """Error codes of all failed skills, in order."""
     final_codes: set[str]
+    """Error codes that the report names, or the last one of `codes`."""
     harm: Harm
     """What it did besides; none is known when it broke down."""
     metrics: dict[str, Any]
@@ -36,6 +38,10 @@ class Outcome:
     """Its number among all episodes of the run, from 1, also where episodes before it were not played."""
     people: bool = False
     """Whether somebody stood in a doorway at the start, or walked about."""
+    met: frozenset[str] = frozenset()
+    """Objects whose goals are met by ground truth."""
+    object_codes: Mapping[str, set[str]] = field(default_factory=dict[str, set[str]])
+    """Final codes of each object that was not delivered."""
     broke_down: bool = False
     """Whether a process died or did not answer, so that nobody knows how the task ended; it counts as failed."""
 
@@ -56,8 +62,14 @@ class Outcome:
 
     @property
     def right_end(self) -> bool:
-        """Whether an infeasible task ended with a right code and without harm."""
-        return self.state == State.FAILED and bool(self.final_codes & self.episode.right_codes) and not self.harm
+        """Whether an infeasible task did what is possible, failed the rest with right codes, and did no harm."""
+        right = self.episode.right_codes
+        ended = all(
+            goal.object in self.met
+            or not right.get(goal.object, frozenset()).isdisjoint(self.object_codes.get(goal.object, ()))
+            for goal in self.episode.goals
+        )
+        return self.state == State.FAILED and ended and not self.harm
 
     @property
     def right(self) -> bool:

@@ -23,7 +23,7 @@ from quartet_benchmarks.home.wording import Wording
 from quartet_benchmarks.home.world import Truth, World
 from quartet_benchmarks.result import START_TIMEOUT_S, BenchParameters, BenchResult
 from quartet_benchmarks.rough_catalogue import STATED
-from quartet_contracts import JournalEvent, State, TaskSubmission
+from quartet_contracts import DeliveryOutcome, JournalEvent, State, TaskSubmission
 from quartet_contracts.journal import Asked, SkillFinished
 from quartet_deployment import (
     DEFAULT_SENSORS,
@@ -275,7 +275,8 @@ def play(
         episode = judged(episode, before, after, arm)
     codes = [e.event.error_code for e in events if isinstance(e.event, SkillFinished) and not e.event.success]
     report = status.report
-    reported = {one.error_code for one in report.objects if not one.completed} if report else set()
+    missed = [one for one in report.objects if not one.completed] if report else []
+    final_codes = {one.error_code for one in missed} or set(codes[-1:])
     return Outcome(
         episode=episode,
         world=name,
@@ -284,7 +285,9 @@ def play(
         state=status.state,
         goals_met=sum(goal.met(after) for goal in episode.goals),
         codes=codes,
-        final_codes=reported or set(codes[-1:]),
+        final_codes=final_codes,
+        met=frozenset(goal.object for goal in episode.goals if goal.met(after)),
+        object_codes=codes_by_object(episode, missed, final_codes, load_site(stack.site_dir / "site.yaml")),
         harm=harm_of(before, after, episode.goals, episode.also_moved),
         metrics=run_metrics(status, events),
         sim_s=after["time"] - before["time"],
@@ -293,6 +296,22 @@ def play(
         journal=events,
         people=any(math.dist(at, (0.0, 0.0)) < IN_THE_HOME_M for at in before["people"].values()),
     )
+
+
+def codes_by_object(
+    episode: Episode, missed: Sequence[DeliveryOutcome], final_codes: set[str], site: SiteFile
+) -> dict[str, set[str]]:
+    """Return the codes that ended the work on each object, whose names may be aliases of the site.
+
+    All `final_codes` are those of the object if the episode has only one.
+    """
+    if len(episode.goals) == 1:
+        return {episode.goals[0].object: final_codes}
+    found: dict[str, set[str]] = {}
+    for one in missed:
+        known = site.object(one.object_name)
+        found.setdefault(known.name if known else normalise(one.object_name), set()).add(one.error_code)
+    return found
 
 
 def reply(episode: Episode, choices: Sequence[str]) -> str | None:

@@ -1,7 +1,7 @@
 """The kinds of episodes: their set-up and the sentence of the task."""
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from random import Random
 from typing import Literal
 
@@ -20,8 +20,8 @@ class Episode:
     sentence: str
     goals: list[Goal]
     feasible: bool = True
-    right_codes: frozenset[str] = frozenset()
-    """Codes one of which must end an infeasible task."""
+    right_codes: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """Codes one of which must end the work on an object, by each object that cannot be delivered."""
     also_moved: frozenset[str] = frozenset()
     """Objects without a goal that may end elsewhere, such as what was in the gripper."""
     impossible: tuple[str, ...] = ()
