@@ -296,6 +296,15 @@ def test_the_figures_are_scored_by_the_world() -> None:
     assert result.notes[4] == "failed: home, seed 0, t: PLACE_DROP_VERIFY_FAILED; "
 
 
+def test_a_job_that_the_oracle_called_impossible_and_was_done_is_counted() -> None:
+    done = outcome(State.SUCCEEDED, 1, feasible=False)
+    done.episode = replace(done.episode, impossible=("cup: pick, reach",))
+    refused = outcome(State.FAILED, 0, feasible=False, codes=("PICK_SEG_MISSED",))
+    metrics = summary([done, refused, outcome(State.SUCCEEDED, 1)], {}).metrics
+    assert metrics["impossible_but_done"] == 1
+    assert metrics["impossible_pick_reach"] == 1
+
+
 def test_each_touch_of_what_stands_fast_is_counted() -> None:
     touching = [replace(outcome(State.SUCCEEDED, 1), harm=Harm(bumped=["a wall"] * touches)) for touches in (0, 2, 1)]
     result = summary(touching, {})
