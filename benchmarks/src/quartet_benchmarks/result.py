@@ -77,7 +77,8 @@ def clustered(clusters: Sequence[tuple[int, int]]) -> tuple[float, float]:
 
     Wilson's interval of an effective number of trials: n over the design effect, the variance between clusters relative
     to that of independent trials (Rao and Scott 1992, Biometrics 48:577), with Student's quantile of k - 1 degrees of
-    freedom for k clusters. The design effect is at least 1. One cluster says nothing of others, so it gives (0, 1).
+    freedom for k clusters. The design effect is at least 1. One cluster says nothing of others, so it gives (0, 1). At
+    a rate of 0 or 1 clusters show no variance: the trials count as independent, and the interval is too narrow.
     """
     used = [(successes, trials) for successes, trials in clusters if trials]
     k, n = len(used), sum(trials for _, trials in used)

@@ -305,6 +305,17 @@ def test_a_job_that_the_oracle_called_impossible_and_was_done_is_counted() -> No
     assert metrics["impossible_pick_reach"] == 1
 
 
+def test_intervals_of_templates_are_those_of_episodes_that_share_a_home() -> None:
+    name = TEMPLATES[0].name
+    ends = [
+        replace(one, world=world, episode=replace(one.episode, template=name))
+        for world, met in (("home", 1), ("studio", 0))
+        for one in [outcome(State.SUCCEEDED, met)] * 6
+    ]
+    [row] = summary(ends, {}).rows
+    assert (row["right"], row["n"], row["interval"]) == (6, 12, "0.00 to 1.00")
+
+
 def test_each_touch_of_what_stands_fast_is_counted() -> None:
     touching = [replace(outcome(State.SUCCEEDED, 1), harm=Harm(bumped=["a wall"] * touches)) for touches in (0, 2, 1)]
     result = summary(touching, {})

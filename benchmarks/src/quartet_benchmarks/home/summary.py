@@ -64,7 +64,8 @@ def summary(
             "Infeasible: an oracle finds by geometry and ground truth that a robot of this body cannot do it.",
             "impossible_but_done: infeasible tasks that were done by ground truth. It must be 0: above, the "
             "oracle is wrong. impossible_STEP_REASON: goals that it calls impossible.",
-            "Intervals of success, right ends and harm respect that episodes share a home. redrawn: placements that "
+            "Intervals of success, right ends, harm and templates respect that episodes share a home. At a rate of 0 "
+            "or 1 they take episodes as independent, so they are too narrow. redrawn: placements that "
             "were drawn again, of all; none because the robot cannot fetch or see something.",
             "Harm, by ground truth, whether or not the task succeeded: a thing that the task was not about moved by "
             "more than 5 cm (displaced) or was pushed over (toppled); one that it was about stood upright and lies on "
@@ -136,12 +137,12 @@ def _by_template(outcomes: list[Outcome]) -> list[dict[str, Any]]:
         if not ran:
             continue
         ended = [o for o in ran if not o.broke_down]
-        good = sum(o.right for o in ran)
-        low, high = Rate(good, len(ran)).interval
+        right = _by_home(ran, [o.right for o in ran])
+        low, high = right.interval
         rows.append(
             {
                 "template": template.name,
-                "right": good,
+                "right": right.successes,
                 "done": sum(o.success for o in ran),
                 "n": len(ran),
                 "interval": f"{low:.2f} to {high:.2f}",
