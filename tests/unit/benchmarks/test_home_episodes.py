@@ -369,7 +369,22 @@ class Deployment:
         return self.dead
 
 
-TRUTHS: dict[str, Any] = {"objects": {}, "time": 0.0}
+HALL = {
+    "solids": [],
+    "surfaces": {"desk": {"rect": [3, 0, 4, 4], "height": 0.7}},
+    "containers": {},
+    "areas": {"hall": [[0, 0], [4, 0], [4, 4], [0, 4]]},
+    "footprint": [0.7, 0.6],
+    "body_height": 0.45,
+}
+CUP = {"position": [2, 2, 0.05], "quaternion": [0, 0, 0, 1], "bottom_z": 0.0, "size": [0.08, 0.08, 0.1], "held": False}
+TRUTHS: dict[str, Any] = {
+    "objects": {"cup": CUP},
+    "layout": HALL,
+    "robot": {"pose": [1, 1, 0]},
+    "time": 0.0,
+    "happened": [],
+}
 PLAYS = suite.play
 
 
@@ -442,6 +457,12 @@ def test_an_episode_in_which_a_process_died_counts_as_failed(monkeypatch: pytest
     assert result.metrics["job_wall_s_p50"] == 2.0
     shape = json.loads(json.dumps(result.as_json(), allow_nan=False))
     assert (shape["details"][-1]["sim_s"], shape["details"][-1]["wall_s"]) == (None, None)
+
+
+def test_an_impossible_episode_in_which_a_process_died_is_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TRUTHS, "objects", {})
+    last = played_in(monkeypatch, "home", "attic").details[-1]
+    assert (last["verdict"], last["feasible"], last["impossible"]) == ("broke down", False, ["cup: pick, gone"])
 
 
 def test_a_run_of_which_the_only_episode_broke_down_has_a_rate_of_none(monkeypatch: pytest.MonkeyPatch) -> None:

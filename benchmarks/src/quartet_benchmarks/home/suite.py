@@ -162,7 +162,8 @@ def episodes_of(
             try:
                 outcome = play(stack, world, episode, seed, truth, name, index + 1, arm)
             except (DeploymentError, httpx.HTTPError) as error:
-                outcome = broken_down(episode, seed, name, index + 1, error)
+                # The world at the end is not known, so it is judged as it was at the start.
+                outcome = broken_down(judged(episode, truth, truth, arm), seed, name, index + 1, error)
                 parameters.progress(_line(outcome))
                 yield outcome
                 raise
