@@ -18,6 +18,7 @@ from quartet_benchmarks.home.templates import TEMPLATES, Draw, Template
 from quartet_benchmarks.home.tiers import find_tier, of_kinds
 from quartet_benchmarks.home.world import Goal
 from quartet_deployment import project_root
+from quartet_simulation.parcels import GAP_M
 from quartet_site import SiteFile, load_site
 
 from .conftest import World
@@ -63,14 +64,15 @@ def test_only_what_people_really_did_makes_a_job_impossible(world: World, site: 
     assert judged(episode, before, before | {"happened": [moved]}, arm).feasible, "what was put elsewhere can be found"
 
 
-def test_a_place_that_was_filled_has_no_room_and_an_empty_one_has(world: World, site: SiteFile) -> None:
+def test_a_place_that_was_filled_has_room_between_parcels_alone(world: World, site: SiteFile) -> None:
     arm = load_arm(project_root() / "deploy" / "sites" / "home")
     _, episode, before = begin("drop place is full", world, site)
-    full = judged(episode, before, before, arm)
-    assert full.impossible == (f"{episode.goals[0].object}: put, room",)
-    assert full.right_codes == {
-        episode.goals[0].object: {"PLACE_SEG_MISSED", "PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED"}
-    }
+    name = episode.goals[0].object
+    for side, impossible in ((GAP_M - 0.03, ()), (GAP_M + 0.01, (f"{name}: put, room",))):
+        thing = before["objects"][name] | {"size": [side, side, 0.1]}
+        full = judged(episode, before | {"objects": before["objects"] | {name: thing}}, before, arm)
+        assert full.impossible == impossible
+    assert full.right_codes == {name: {"PLACE_SEG_MISSED", "PLACE_PLAN_FAILED", "PLACE_REACH_EXCEEDED"}}
     _, episode, before = begin("drop place has room for one", world, site)
     assert judged(episode, before, before, arm).feasible
 

@@ -30,15 +30,16 @@ def box(x0: float, y0: float, x1: float, y1: float, low: float, high: float) -> 
 
 
 def scene(*solids: list[Any], **objects: dict[str, Any]) -> dict[str, Any]:
-    """Return a room of 4 x 4 m with a table 0.7 m high and 1.0 m deep at its north wall; the robot is at its middle."""
+    """Return a room of 4 x 4 m with a chest 0.7 m high and 1.0 m deep at its north wall; the robot is at its middle."""
     walls = [box(-0.1, -0.1, 0, 4.1, 0, 2), box(4, -0.1, 4.1, 4.1, 0, 2)]
     walls += [box(0, -0.1, 4, 0, 0, 2), box(0, 4, 4, 4.1, 0, 2)]
     layout = {
-        "solids": [*walls, box(1, 3, 3, 4, 0.66, 0.7), *solids],
+        "solids": [*walls, box(1, 3, 3, 4, 0, 0.7), *solids],
         "surfaces": {"table": {"rect": [1, 3, 3, 4], "height": 0.7}},
         "containers": {"bin": {"rect": [0.1, 0.1, 0.4, 0.4], "height": 0.34}},
         "areas": {"room": [[0, 0], [4, 0], [4, 4], [0, 4]]},
         "footprint": [0.72, 0.6],
+        "body_height": 0.45,
     }
     return {"layout": layout, "objects": objects, "robot": {"pose": [2, 2, 0]}}
 
@@ -50,7 +51,7 @@ def judge(truth: dict[str, Any], kind: str = "floor", target: str = "room", arm:
 @pytest.mark.parametrize(
     ("at", "why"),
     [
-        # From y = 2.64 at most, where half of the base's length is free before the table.
+        # From y = 2.73 at most, where half of the base's width is free before the table.
         (thing(2, 3.4, 0.7), None),
         (thing(2, 3.70, 0.7), None),
         (thing(2, 3.90, 0.7), "reach"),
@@ -68,6 +69,50 @@ def test_a_planted_object_out_of_reach_is_possible_for_a_longer_arm() -> None:
     assert judge(scene(can=thing(2, 3.90, 0.7)), arm=longer) is None
 
 
+def test_a_base_may_stand_sideways_and_between_the_cells() -> None:
+    # The can is 1.06 m from a base that stands sideways and touches the chest, 1.12 m from one that faces it.
+    assert judge(scene(can=thing(2, 3.76, 0.7))) is None
+    # 0.63 m between a wall and boxes, for a base that is 0.6 m wide; no column of cells is in its middle.
+    aisle = [box(0.63, 0, 4, 1.6, 0, 2)]
+    truth = scene(*aisle, can=thing(0.3, 0.2, 0.0))
+    truth["layout"]["containers"] = {}
+    assert judge(truth, "on", "table") is None
+
+
+def test_what_is_above_the_body_bars_no_base() -> None:
+    wall_board = box(1, 2.4, 3, 3, 1.0, 1.03)
+    assert judge(scene(wall_board, can=thing(2, 3.7, 0.7))) is None
+    assert judge(scene(box(1, 2.4, 3, 3, 0.4, 0.43), can=thing(2, 3.7, 0.7))) == Verdict("pick", "reach")
+
+
+def test_the_stated_reach_is_no_limit_but_for_the_farthest_distance() -> None:
+    gaps = [{"height": [0.0, 0.2], "from_above": [[0.4, 0.9]], "any_angle": []}]
+    gaps += [{"height": [0.75, 0.8], "from_above": [], "any_angle": [[0.35, 0.36], [0.9, 1.1]]}]
+    assert judge(scene(can=thing(2, 3.4, 0.7)), arm=Arm(gaps, 0.14, 0.018)) is None
+    low = (0.066, 0.066, 0.03)
+    assert judge(scene(can=thing(2, 3.4, 0.7, low)), arm=Arm(gaps, 0.14, 0.018)) is None, "of the adjacent band"
+    assert judge(scene(can=thing(2, 3.4, 0.6, low)), arm=Arm(gaps, 0.14, 0.018)) == Verdict("pick", "reach")
+
+
+def test_fingers_need_room_on_two_sides_only() -> None:
+    truth = scene(can=thing(2, 1, 0.0))
+    truth["layout"]["surfaces"]["table"]["rect"] = [1.9, 3.0, 2.1, 3.2]
+    for name, x in (("left", 1.915), ("right", 2.085)):
+        truth["objects"][name] = thing(x, 3.1, 0.7, (0.10, 0.2, 0.16))
+    assert judge(truth, "on", "table") is None
+    truth["objects"]["front"] = thing(2, 3.01, 0.7, (0.06, 0.10, 0.16))
+    truth["objects"]["back"] = thing(2, 3.19, 0.7, (0.06, 0.10, 0.16))
+    assert judge(truth, "on", "table") == Verdict("put", "room")
+
+
+def test_an_inclined_hand_gets_over_a_rim_below_a_board() -> None:
+    rim = [box(1, 3, 3, 3.02, 0.7, 0.80), box(1, 3, 1.02, 4, 0.7, 0.80), box(2.98, 3, 3, 4, 0.7, 0.80)]
+    board = box(1, 3.18, 3, 4, 0.95, 0.97)
+    assert judge(scene(board, *rim, can=thing(2, 3.2, 0.7))) is None
+    closed = [box(1, 3, 3, 3.02, 0.7, 0.95), box(1, 3, 1.02, 4, 0.7, 0.95), box(2.98, 3, 3, 4, 0.7, 0.95)]
+    assert judge(scene(box(1, 3, 3, 4, 0.95, 0.97), *closed, can=thing(2, 3.2, 0.7))) == Verdict("pick", "clearance")
+
+
 def test_a_board_above_leaves_the_way_from_the_front_and_a_plate_before_it_none() -> None:
     can, board = thing(2, 3.2, 0.7), box(1, 3, 3, 4, 0.9, 0.93)
     only_above = Arm([{**ARM.bands[0], "any_angle": []}], ARM.hand_m, ARM.finger_m)
@@ -80,12 +125,12 @@ def test_a_board_above_leaves_the_way_from_the_front_and_a_plate_before_it_none(
 
 
 def test_floor_that_no_way_leads_to_is_no_place_to_stand() -> None:
-    wall = box(0, 2.5, 4, 2.55, 0, 2)
+    wall = box(0, 2.2, 4, 2.25, 0, 2)
     truth = scene(wall, can=thing(2, 1, 0.0))
     assert judge(truth) is None
     assert judge(truth, "on", "table") == Verdict("put", "way")
     wall = box(0, 1.5, 4, 1.55, 0, 2)
-    assert judge(scene(wall, can=thing(2, 1, 0.0)), "on", "table") == Verdict("pick", "way")
+    assert judge(scene(wall, can=thing(2, 0.3, 0.0)), "on", "table") == Verdict("pick", "way")
     for wide, why in ((0.5, Verdict("put", "way")), (0.8, None)):
         halves = [box(0, 1.5, 2 - wide / 2, 1.55, 0, 2), box(2 + wide / 2, 1.5, 4, 1.55, 0, 2)]
         south = scene(*halves, can=thing(1, 0.3, 0.0))
@@ -103,7 +148,7 @@ def test_things_on_the_floor_bar_the_way_but_not_those_of_the_job() -> None:
 
 
 def test_room_on_a_target_is_what_others_leave() -> None:
-    columns = [1.15 + 0.283 * number for number in range(7)]
+    columns = [1.1 + 0.26 * number for number in range(8)]
     boxes = {
         f"box {n}": thing(x, y, 0.7, BOX) for n, (x, y) in enumerate((x, y) for x in columns for y in (3.2, 3.55, 3.83))
     }
@@ -142,7 +187,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_oracle_reads_the_world_of_the_simulation(world: World) -> None:
     arm = load_arm(Path(world.folder))
-    short = Arm([{**band, "from_above": [[0.4, 0.5]], "any_angle": [[0.4, 0.5]]} for band in arm.bands], 0.14, 0.018)
+    short = Arm([{**band, "from_above": [[0.0, 0.03]], "any_angle": [[0.0, 0.03]]} for band in arm.bands], 0.14, 0.018)
     truth = world.reset(1, "anywhere,at:red cup@desk")
     assert Oracle(truth, arm, {"red cup"}).judge("red cup", "on", "kitchen counter") is None
     # The back of a desk 0.71 m deep, which stands at a wall.

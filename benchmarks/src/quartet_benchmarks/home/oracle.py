@@ -1,7 +1,8 @@
 """Whether a body of a robot's size and reach can do a job at all, by geometry and ground truth alone.
 
-The oracle shares no code with the robot's planners and imports nothing of the project. Every condition is necessary,
-not sufficient: the oracle calls a job impossible only if no place to stand or no direction of the hand is left.
+The oracle shares no code with the robot's planners and imports nothing of the project. Its conditions are meant to be
+necessary, not sufficient: it calls a job impossible only if no place to stand or no direction of the hand is left. It
+takes the directions of a hand from above, inclined by 45 degrees, and level.
 """
 
 import math
@@ -17,8 +18,10 @@ Mask = NDArray[np.bool_]
 
 CELL_M = 0.05
 """Width of the cells of the floor, and distance of points tried on a target [m]."""
-BODY_M = (0.03, 1.3)
-"""Heights between which the base with arm and mast meets obstacles [m]."""
+GROUND_M = 0.03
+"""Height up to which the base drives over what lies on the floor [m]."""
+BAND_M = 0.05
+"""How far above and below a band of heights its distances count too: it states what is reached, not the limit [m]."""
 PALM_M = 0.04
 """Half of the hand's narrower width [m]."""
 ARM_M = 0.12
@@ -27,6 +30,8 @@ EDGE_M = 0.02
 """Distance of an object from the edge of the top on which it is put down [m]."""
 SKIN_M = 0.01
 """Depth to which an object may touch what it stands on or beside [m]."""
+_STEPS = np.linspace(0.0, 1.0, 24)[:, None]
+"""Shares of a hand's way at which it is checked, shape (steps, 1)."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Arm:
     hand_m: float
     """Length of the hand from flange to finger tips [m]."""
     finger_m: float
-    """Room that a finger needs beside an object [m]."""
+    """Room that each of two opposite fingers needs beside an object [m]."""
 
 
 @dataclass(frozen=True)
@@ -86,17 +91,19 @@ class Oracle:
             _Solid(x, y, yaw, (a, b), (low, high), disc) for x, y, yaw, a, b, low, high, disc in layout["solids"]
         ]
         self._things = [_thing(one) for name, one in self._objects.items() if name not in moved and not one["held"]]
-        # What stands on a table is above the floor that the base needs, and inside the table's own outline.
-        solids = [one for one in (*self._solids, *self._things) if one.between(*BODY_M)]
+        # The body alone: arm and mast are narrower, and reach over tables and below wall boards as they fit.
+        solids = [one for one in (*self._solids, *self._things) if one.between(GROUND_M, layout["body_height"])]
         corners = np.array([corner for outline in layout["areas"].values() for corner in outline])
         low, high = corners.min(axis=0), corners.max(axis=0)
         x, y = np.meshgrid(*(np.arange(a, b + CELL_M, CELL_M) for a, b in zip(low, high, strict=True)))
         clearance = np.min([one.distance(x, y) for one in solids], axis=0) if solids else np.full(x.shape, np.inf)
-        self._stand_m = max(layout["footprint"]) / 2
-        free = clearance >= self._stand_m
-        self._anywhere = np.column_stack([x[free], y[free]])
-        flooded = free & _flood(clearance >= min(layout["footprint"]) / 2, x, y, truth["robot"]["pose"][:2])
-        self._stands = np.column_stack([x[flooded], y[flooded]])
+        # The base may stand sideways, and up to half the diagonal of a cell beside the cell's middle.
+        free = clearance >= min(layout["footprint"]) / 2 - CELL_M / math.sqrt(2)
+        # The base reaches ahead by half of its length, but not into what is nearest.
+        front = np.minimum(max(layout["footprint"]) / 2, clearance)
+        self._anywhere = np.column_stack([x[free], y[free], front[free]])
+        flooded = _flood(free, x, y, truth["robot"]["pose"][:2])
+        self._stands = np.column_stack([x[flooded], y[flooded], front[flooded]])
 
     def judge(self, name: str, kind: str, target: str) -> Verdict | None:
         """Return why an object cannot be brought to a target, or None if nothing says so.
@@ -122,43 +129,72 @@ class Oracle:
         return "way" if "" in everywhere else "clearance" if "clearance" in everywhere else "reach"
 
     def _hindrance(self, stands: Array, point: Any, bottom: float, size: Sequence[float]) -> str:
-        """Return "reach" or "clearance" for a hand from any of the stands, shape (n, 2), or "" if one is free."""
+        """Return "reach" or "clearance" for a hand from any of the stands, or "" if one is free.
+
+        stands: x, y, and how far the base reaches ahead there [m], shape (n, 3).
+        """
         away = np.hypot(stands[:, 0] - point[0], stands[:, 1] - point[1])
         at, top = np.array(point, dtype=float), bottom + size[2]
         half = min(size[:2]) / 2 - SKIN_M
         # The object itself, and the hand above it.
         columns = ((bottom + SKIN_M, top, half), (top + SKIN_M, top + self._arm.hand_m, max(half, PALM_M)))
-        covered = any(
-            one.between(low, high) and one.distance(at[:1], at[1:])[0] < wide
+        filled, covered = (
+            any(one.between(low, high) and one.distance(at[:1], at[1:])[0] < wide for one in self._solids)
             for low, high, wide in columns
-            for one in self._solids
         )
-        if not covered and self._within(away, "from_above", bottom, top).any():
+        if not filled and not covered and self._within(away, "from_above", bottom, top).any():
             return ""
         near = self._within(away, "any_angle", bottom, top)
         if not near.any():
             return "reach"
-        return "" if self._open_from(stands[near], at, bottom, max(top, bottom + ARM_M)) else "clearance"
+        is_open = self._open_from(stands[near], at, bottom, top, is_level=True) or (
+            not filled and self._open_from(stands[near], at, bottom, top, is_level=False)
+        )
+        return "" if is_open else "clearance"
 
     def _within(self, away: Array, hand: str, bottom: float, top: float) -> Mask:
-        found = np.zeros(len(away), dtype=bool)
-        for band in self._arm.bands:
-            if band["height"][0] <= top and band["height"][1] > bottom + SKIN_M:
-                for low, high in band[hand]:
-                    found |= (away >= low) & (away <= high)
-        return found
+        """Return which distances are at most the farthest that the resume states around these heights."""
+        farthest = [
+            high
+            for band in self._arm.bands
+            if band["height"][0] - BAND_M <= top and band["height"][1] + BAND_M > bottom + SKIN_M
+            for _, high in band[hand]
+        ]
+        return away <= max(farthest, default=-1.0)
 
-    def _open_from(self, stands: Array, at: Array, bottom: float, top: float) -> bool:
-        """Return whether a straight and level way of the hand from one of the stands to a point is free."""
-        away = np.hypot(*(stands - at).T)
-        level = (one for one in self._solids if one.between(bottom + SKIN_M, top))
-        solids = [one for one in level if one.distance(at[:1], at[1:])[0] < away.max()]
-        shares = np.linspace(0.0, 1.0, 24)[:, None] * np.maximum(1 - self._stand_m / away, 0.0)
-        x, y = at[0] + shares * (stands[:, 0] - at[0]), at[1] + shares * (stands[:, 1] - at[1])
-        blocked = np.zeros(len(stands), dtype=bool)
-        for one in solids:
-            blocked |= (one.distance(x, y) < PALM_M - SKIN_M).any(axis=0)
-        return not blocked.all()
+    def _open_from(self, stands: Array, at: Array, bottom: float, top: float, *, is_level: bool) -> bool:
+        """Return whether a level or else an inclined hand gets to a point from one of the stands."""
+        offset = stands[:, :2] - at
+        away = np.maximum(np.hypot(*offset.T), CELL_M)
+        ahead = offset / away[:, None]
+        rest = np.maximum(away - stands[:, 2], 0.0)
+        if is_level:
+            return not self._blocked(at, ahead, _STEPS * rest, bottom + SKIN_M, max(top, bottom + ARM_M)).all()
+        # At 45 degrees from the finger tips, on any height of the object, to the flange; the arm goes on from there.
+        side = self._arm.hand_m / math.sqrt(2)
+        onward = _STEPS * np.maximum(rest - side, 0.0)
+        for tip in np.linspace(bottom + SKIN_M, top, 3):
+            hand = self._blocked(at, ahead, _STEPS * side, tip + _STEPS * side, tip + _STEPS * side)
+            ways = [(side + onward, slope * onward) for slope in (0.0, 0.5, 1.0)] + [(side, _STEPS)]
+            rises = [(along, tip + side + rise) for along, rise in ways]
+            arm = [self._blocked(at, ahead, along, up - PALM_M + SKIN_M, up + PALM_M - SKIN_M) for along, up in rises]
+            if not (hand | np.all(arm, axis=0)).all():
+                return True
+        return False
+
+    def _blocked(self, at: Array, ahead: Array, along: Array | float, low: Array | float, high: Array | float) -> Mask:
+        """Return for each direction from a point, shape (n, 2), whether a solid is in a palm's way.
+
+        The way is `along` the direction [m], between heights from `low` to `high` [m]; all broadcast to (steps, n).
+        """
+        x, y = at[0] + along * ahead[:, 0], at[1] + along * ahead[:, 1]
+        blocked = np.zeros(len(ahead), dtype=bool)
+        for one in self._solids:
+            is_near = one.distance(at[:1], at[1:])[0] < float(np.max(along)) + PALM_M
+            if is_near and one.between(float(np.min(low)), float(np.max(high))):
+                level = (one.z[0] < high) & (one.z[1] > low)
+                blocked |= ((one.distance(x, y) < PALM_M - SKIN_M) & level).reshape(-1, len(ahead)).any(axis=0)
+        return blocked
 
     def _free_points(self, kind: str, target: str, size: Sequence[float]) -> tuple[Array, float]:
         """Return points on which an object has room at a target, shape (n, 2), and the height of the target [m]."""
@@ -173,11 +209,16 @@ class Oracle:
             outline, height = np.array(self._layout["areas"][target]), 0.0
             points = _grid((*outline.min(axis=0), *outline.max(axis=0)), half)
             points = points[np.array([_inside(outline, *point) for point in points], dtype=bool)]
-        needs = [(one, half) for one in self._solids] + [(one, half + self._arm.finger_m) for one in self._things]
-        for one, need in needs:
+        for one in (*self._solids, *self._things):
             if one.between(height + SKIN_M, height + size[2]):
-                points = points[one.distance(points[:, 0], points[:, 1]) >= need]
-        return points, height
+                points = points[one.distance(points[:, 0], points[:, 1]) >= half]
+        things = [one for one in self._things if one.between(height + SKIN_M, height + size[2])]
+        has_room = np.zeros(len(points), dtype=bool)
+        for turn in np.linspace(0.0, math.pi, 16, endpoint=False):
+            finger = (half + self._arm.finger_m) * np.array([math.cos(turn), math.sin(turn)])
+            tips = [points + finger, points - finger]
+            has_room |= np.all([one.distance(*tip.T) > 0 for one in things for tip in tips], axis=0)
+        return points[has_room], height
 
 
 def _thing(one: Mapping[str, Any]) -> _Solid:
