@@ -12,7 +12,7 @@ from quartet_benchmarks.all_suites import PAGE, run_all
 from quartet_benchmarks.errors import MeasurementError, OptionError, UnknownSuiteError
 from quartet_benchmarks.print import print_result
 from quartet_benchmarks.result import BenchParameters, BenchResult
-from quartet_deployment import DEFAULT_SENSORS, project_root
+from quartet_deployment import DEFAULT_SENSORS
 
 SUITES = {
     "architectures": "quartet_research.architectures",
@@ -70,7 +70,6 @@ SUITES_WITH: dict[str, tuple[str, ...]] = {
 }
 """Suites that have an option, by its name; options that all suites have are not in it."""
 CATALOGUES = ("exact", "stated", "rough", "unsized")
-RESULTS = project_root() / "benchmarks" / "results"
 LOG_WIDTH = 180
 
 
@@ -99,8 +98,8 @@ def bench(
     Args:
         suite: its name.
         episodes: number of them; None: the suite's own.
-        seeds: of what is drawn; none: 0, or what a file of options says. Results of several are pooled, and written to
-            RESULTS without a `json_path`.
+        seeds: of what is drawn; none: 0, or what a file of options says. Results of several are pooled, and need a
+            `json_path` of a new file.
         short: measure less.
         json_path: file of the result.
         sensors: level of the simulated sensors.
@@ -127,6 +126,10 @@ def bench(
     }
     given |= {"episodes": episodes is not None and run is None, "json": json_path is not None and run is None}
     _check_options(suite, catalogue, [*(options or {}), *(name for name, differs in given.items() if differs)])
+    if len(seeds) > 1 and json_path is None:
+        raise OptionError("several --seed: the pooled result is written to a file; name it with --json FILE")
+    if len(seeds) > 1 and json_path is not None and json_path.exists():
+        raise OptionError(f"json: {json_path} exists already; name a new file, or move it away")
     # Rows and notes quote names, errors and logs, in which square brackets are no markup.
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
@@ -154,13 +157,9 @@ def bench(
         progress=progress,
     )
     result = run(parameters)
-    if json_path is None and len(parameters.seeds) > 1:
-        tier = parameters.options.get("tier", "easy")
-        json_path = RESULTS / f"{suite}-{tier}-{'-'.join(map(str, parameters.seeds))}.json"
-        progress(f"raw results: {json_path}")
+    print_result(result, console)
     if json_path is not None:
         json_path.write_text(json.dumps(result.as_json(), indent=1) + "\n")
-    print_result(result, console)
 
 
 def _measure_all(seed: int, progress: Callable[[str], None]) -> None:

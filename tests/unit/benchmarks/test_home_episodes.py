@@ -484,13 +484,14 @@ def test_seeds_are_pooled_and_their_raw_result_is_kept(monkeypatch: pytest.Monke
     monkeypatch.setattr(suite, "Stack", Deployment)
     monkeypatch.setattr(suite, "fitting", fit)
     monkeypatch.setattr(suite, "play", play)
-    monkeypatch.setattr(command, "RESULTS", tmp_path)
     monkeypatch.setattr(suite, "state_folder", lambda: tmp_path)
     (tmp_path / "bench-home-2").mkdir()
     (tmp_path / "bench-home-4").mkdir()
     (tmp_path / "bench-home-6").mkdir()
-    command.bench("home", seeds=[101, 102, 103], episodes=2, worlds=["home", "studio"], catalogue="exact")
-    kept = json.loads((tmp_path / "home-easy-101-102-103.json").read_text())
+    file = tmp_path / "pooled.json"
+    options: dict[str, Any] = {"episodes": 2, "worlds": ["home", "studio"], "catalogue": "exact"}
+    command.bench("home", seeds=[101, 102, 103], json_path=file, **options)
+    kept = json.loads(file.read_text())
     assert kept["commit"]
     assert kept["parameters"]["seed"] == "101, 102, 103"
     assert [row["seed"] for row in kept["details"]] == [1010000, 1010001, 1020000, 1020001, 1030000, 1030001]
@@ -498,8 +499,21 @@ def test_seeds_are_pooled_and_their_raw_result_is_kept(monkeypatch: pytest.Monke
     assert kept["intervals"]["feasible_success_rate"] == {"n": 6, "low": 0.0, "high": 1.0, "clusters": 2} | {
         bound: pytest.approx(clustered([(3, 3), (0, 3)])[number]) for number, bound in enumerate(("low", "high"))
     }
+    with pytest.raises(OptionError, match=r"pooled\.json exists already; name a new file"):
+        command.bench("home", seeds=[101, 102], json_path=file, **options)
+    with pytest.raises(OptionError, match="name it with --json FILE"):
+        command.bench("home", seeds=[101, 102], **options)
     with pytest.raises(OptionError, match="several --seed: the suite 'tools' has no such option"):
         command.bench("tools", seeds=[1, 2])
+
+
+def test_a_result_that_cannot_be_written_is_printed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "load_suite", lambda _: lambda _: BenchResult("home", {}, {"figure": 3.25}))
+    with pytest.raises(FileNotFoundError):
+        command.bench("home", json_path=tmp_path / "no folder" / "result.json")
+    assert "3.25" in capsys.readouterr().out
 
 
 def test_a_run_without_any_episode_ends_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ def bench(
             "--seed",
             min=0,
             help="Seed of what is drawn at random; default: 0. Of home it may be repeated: results are pooled, and "
-            "written to benchmarks/results without --json.",
+            "written to a new file, which --json names.",
         ),
     ] = None,
     short: Annotated[
