@@ -1,6 +1,7 @@
 """Commands of grippers that have no action: a service or a topic starts them, and /joint_states shows how they end."""
 
 import asyncio
+import contextlib
 import math
 import time
 
@@ -9,7 +10,7 @@ import anyio
 from quartet_contracts.tools.moveit import MoveitCode
 from quartet_moveit.fingers import JointReader
 from quartet_robot_link import SENSOR, CallTimeoutError, GoalStatus, Message, MotionOutcome, Robot
-from quartet_safety.motion import MotionLease
+from quartet_safety.motion import MotionLease, MotionRefusedError
 from quartet_site import Gripper
 from quartet_tool_server import REPORT_EVERY_S, ToolError, report_progress
 
@@ -48,8 +49,7 @@ async def drive(lease: MotionLease, robot: Robot, position: float, *, limit_s: f
     await lease.ready()
     async with robot.link.subscribe(topic, "sensor_msgs/msg/JointState", qos=SENSOR, keep=10) as joints:
         travel = _Travel(robot, JointReader(robot, joints), position)
-        await travel.read()
-        lease.check()
+        await lease.unless_canceled(travel.read())
         sending = asyncio.create_task(_send(robot, position, limit_s))
         try:
             return await travel.follow(lease, sending, limit_s)
@@ -57,7 +57,10 @@ async def drive(lease: MotionLease, robot: Robot, position: float, *, limit_s: f
             lease.cancel("the caller gave the call up")
             lease.cut_short = True
             with anyio.CancelScope(shield=True):
-                await travel.hold()
+                await travel.hold(sending)
+            raise
+        except (CallTimeoutError, ToolError):
+            await travel.hold(sending)
             raise
         finally:
             sending.cancel()
@@ -81,8 +84,10 @@ class _Travel:
         """Wait for the next position of the fingers. Raises as JointReader.next_position."""
         self._now = await self._reader.next_position()
 
-    async def hold(self) -> None:
-        """Send fingers that a topic commands to where they are."""
+    async def hold(self, sending: asyncio.Task[None]) -> None:
+        """End `sending`, then send fingers that a topic commands to where they are: no other command may follow."""
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
         if self._robot.file.gripper.command_kind == "msg":
             await _send(self._robot, self._now, 0.0)
 
@@ -95,12 +100,14 @@ class _Travel:
         told = wall
         still, moved, there = self._now, False, self._misses <= reached
         while True:
+            # The next lines end a canceled call; an end to the messages must not delay them.
+            with contextlib.suppress(MotionRefusedError):
+                await lease.unless_canceled(self.read())
             if lease.canceled.is_set() or robot.guard.latched:
-                await self.hold()
+                await self.hold(sending)
                 lease.cut_short = True
                 await lease.explain_canceled_goal(by_us=lease.canceled.is_set())
                 return MotionOutcome(GoalStatus.CANCELED, {}, now, lease.reason)
-            await self.read()
             before, ros, wall = (ros, wall), robot.clock.now(), time.monotonic()
             now += wall - before[1] if robot.clock.stands else max(0.0, ros - before[0])
             if abs(file.width_at(self._now) - file.width_at(still)) > REST_M:
@@ -115,7 +122,6 @@ class _Travel:
                     await _send(robot, self._wanted, limit_s)
                     sent = now
             if now > limit_s:
-                await self.hold()
                 raise CallTimeoutError(f"the fingers did not come to rest within {limit_s:g} s; read the grasp state")
             if wall - told >= REPORT_EVERY_S:
                 told = wall
