@@ -341,21 +341,23 @@ async def test_links_of_the_gripper(changed: Any) -> None:
 
 
 async def test_services_and_topics_that_command_the_gripper(changed: Any) -> None:
-    stop = "/robot_guard/stop"
-    trigger = {"gripper.command": "Trigger", "gripper.close_service": stop, "gripper.open_service": stop}
+    # The only Trigger service of the simulation plays that of the gripper's driver.
+    close, camera = "/robot_guard/stop", changed().cameras.front.colour_topic
+    guard = {"services.guard_stop": "/guard/stop"}
+    trigger = {**guard, "gripper.command": "Trigger", "gripper.close_service": close, "gripper.open_service": close}
     right = await examine(changed(trigger))
-    assert f"service {stop} is std_srvs/srv/Trigger" in {finding.what for finding in right.findings}
+    assert f"service {close} is std_srvs/srv/Trigger" in {finding.what for finding in right.findings}
     assert not [finding for finding in right.wrong if finding.step == "gripper"]
     for changes, what, remedy in (
         ({**trigger, "gripper.open_service": "/none"}, "no service /none (gripper.open_service)", "gripper's driver"),
         (
-            {"gripper.command": "SetBool", "gripper.close_service": stop},
-            f"service {stop} is std_srvs/srv/Trigger, gripper.close_service needs std_srvs/srv/SetBool",
+            {**guard, "gripper.command": "SetBool", "gripper.close_service": close},
+            f"service {close} is std_srvs/srv/Trigger, gripper.close_service needs std_srvs/srv/SetBool",
             "set gripper.close_service",
         ),
         (
-            {"gripper.command": "Float64", "gripper.command_topic": "/odom"},
-            "topic /odom (gripper.command_topic) carries nav_msgs/msg/Odometry",
+            {"gripper.command": "Float64", "gripper.command_topic": camera},
+            f"topic {camera} (gripper.command_topic) carries sensor_msgs/msg/Image",
             "gripper.command_topic",
         ),
         (

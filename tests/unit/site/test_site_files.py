@@ -380,6 +380,29 @@ def test_an_empty_range_of_the_gripper_is_refused(write, gripper, words):
         load_robot(write(ROBOT + f"gripper: {{{gripper}}}\n"))
 
 
+@pytest.mark.parametrize(
+    ("gripper", "words"),
+    [
+        (
+            "command: JointTrajectory, command_topic: robot_guard/heartbeat",
+            "command_topic: 'robot_guard/heartbeat' is topics.guard_heartbeat as well; valid: a name that only",
+        ),
+        (
+            "command: SetBool, close_service: /robot_guard/stop",
+            "close_service: '/robot_guard/stop' is services.guard_",
+        ),
+        (
+            "command: Trigger, close_service: /c, open_service: /clear_octomap",
+            "open_service: '/clear_octomap' is services.clear_octomap as well",
+        ),
+        ("command: Float64, command_topic: /cmd_vel", "command_topic: '/cmd_vel' is topics.velocity as well"),
+    ],
+)
+def test_the_gripper_is_commanded_by_names_of_its_own(write, gripper, words):
+    with pytest.raises(SiteFileError, match=rf"file.yaml:9: gripper.{words}"):
+        load_robot(write(ROBOT + f"gripper: {{{gripper}}}\n"))
+
+
 def test_two_fingers_are_as_far_apart_as_both_have_moved():
     gripper = Gripper(joint="a", second_joint="b", second_open_position=-0.4, second_closed_position=0.0)
     assert gripper.position_of({"a": 0.7}) is None

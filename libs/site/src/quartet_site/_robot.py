@@ -556,6 +556,24 @@ class RobotFile(Section):
                 )
         return self
 
+    @model_validator(mode="after")
+    def _gripper_has_names_of_its_own(self) -> "RobotFile":
+        """Every bridge client may write what commands the gripper, so the guard's and other names are not valid."""
+        names = {"topics": self.topics.model_dump(), "services": self.services.model_dump()}
+        used = {
+            name.lstrip("/"): f"{section}.{field}"
+            for section, fields in names.items()
+            for field, name in fields.items()
+            if name is not None
+        }
+        for field in ("close_service", "open_service", "command_topic"):
+            name = getattr(self.gripper, field)
+            if name is not None and (other := used.get(name.lstrip("/"))):
+                raise field_error(
+                    f"'{name}' is {other} as well; valid: a name that only the gripper's driver has", "gripper", field
+                )
+        return self
+
     @property
     def action_types(self) -> dict[str, str]:
         """Type of each action of `actions` that the robot has, by field."""
