@@ -1,4 +1,4 @@
-"""Write permissions of the generic tools: what the site file lists by name, and nothing that belongs to the guard."""
+"""Write permissions of the generic tools: what the site file lists by name, without the guard's and gripper's names."""
 
 import math
 from typing import Any
@@ -59,6 +59,9 @@ def check_velocity(server: ToolServer, permit: WritableTopic, twists: list[Messa
 def _entry(server: ToolServer, kind: str, name: str, entries: list[Any], given: str, argument: str) -> Any:
     if name in guarded_names(server.robot.file):
         raise DeniedError(f"'{name}' belongs to the robot guard; only a person or the guard itself uses it")
+    gripper = server.robot.file.gripper
+    if name in {absolute(command) for command in (gripper.command_topic, *gripper.services) if command}:
+        raise DeniedError(f"'{name}' commands the gripper; call moveit__open_gripper or moveit__close_gripper instead")
     entry = next((entry for entry in entries if entry.name == name), None)
     if entry is None:
         raise _denied(server, kind, name, [entry.name for entry in entries])
