@@ -44,12 +44,35 @@ def test_shipped_files_load(path):
         ({"tool": POSE, "result": {"from": "pose", "as": "area"}}, "'area' needs the robot"),
         ({"tool": POSE, "result": {"from": "pose", "as": "metres"}}, "'metres' is not a conversion"),
         ({"tool": POSE, "otherwise": {"tool": POSE, "result": "$seen.x"}}, "'$seen' is not a beginning"),
+        ({"tool": POSE, "when": {"has": ["$seen.x"]}}, "'$seen' is not a beginning of a path here"),
+        ({"tool": POSE, "result": {"when": {"where": {"$sean.x": 1}}, "from": "pose"}}, "'$sean' is not a beginning"),
+        ({"tool": POSE, "result": {"from": "x", "as": {"scaled": "$sean.x"}}}, "'$sean' is not a beginning"),
+        ({"tool": POSE, "then": {"text": {"tool": POSE}}}, "'text' is no name for a call"),
+        ({"tool": POSE, "then": {"arguments": {"tool": POSE}}}, "'arguments' is no name for a call"),
+        ({"tool": POSE, "then": {"seen": {}}}, "then.seen: the tool is missing"),
+        (
+            {"tool": POSE, "then": {"seen": {"tool": POSE, "arguments": {"a": "$late.x"}}, "late": {"tool": POSE}}},
+            "then.seen: '$late' is not a beginning of a path here; valid: $text, $arguments",
+        ),
+        (
+            {"tool": POSE, "then": {"seen": {"tool": POSE, "when": {"has": ["$seen.x"]}}}},
+            "then.seen: '$seen' is not a beginning",
+        ),
+        (
+            {"tool": POSE, "then": {"seen": {"tool": POSE, "arguments": {"a": {"from": "pose", "as": "area"}}}}},
+            "then.seen: 'area' needs the robot",
+        ),
     ],
 )
 def test_faults_are_reported(load, tool, words):
     with pytest.raises(SiteFileError, match=r"rules\.yaml") as caught:
         load(tool)
     assert words in str(caught.value)
+
+
+def test_a_later_call_takes_what_an_earlier_one_returned(load):
+    later = {"tool": POSE, "when": {"has": ["$seen.x"]}, "arguments": {"a": {"from": "x", "as": {"scaled": "$seen.x"}}}}
+    assert load({"tool": POSE, "then": {"seen": {"tool": POSE}, "later": later}, "result": "$later.x"})
 
 
 def test_every_tool_that_may_be_called_is_granted(load):

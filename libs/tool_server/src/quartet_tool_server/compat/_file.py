@@ -1,6 +1,6 @@
 """The compatibility file: which of our tools does the work of a tool that a client knows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from quartet_site import field_error, load_file
 from quartet_tool_server.upstream._conversions import NEEDS_ROBOT
 from quartet_tool_server.upstream._mapping import MODULES, Condition, Part, Value, listed
+from quartet_tool_server.upstream._values import ROOTS as ANSWER_ROOTS
 
 OURS = rf"^({'|'.join(MODULES)})__[a-z][a-z0-9_]*$"
 ROOTS = ("$text", "$arguments")
@@ -47,14 +48,19 @@ class Case(OurCall):
     def _is_complete(self) -> "Case":
         if self.tool is None and (not self.result or self.then or self.otherwise or self.arguments is not None):
             raise field_error("a case without a tool has a result and neither arguments, then nor otherwise", "tool")
-        known = (*ROOTS, *(f"${name}" for name in self.then))
-        sources = [*(self.arguments or {}).values(), *self.result]
-        for value in (part for source in sources for part in parts_of(source)):
-            root = (value.source or "").partition(".")[0]
-            if root.startswith("$") and root not in known:
-                raise field_error(f"'{root}' is not a beginning of a path here; valid: {', '.join(known)}", "from")
-            if unfit := [name for step in value.steps for name in step if name in NEEDS_ROBOT]:
-                raise field_error(f"'{unfit[0]}' needs the robot, which is not known here; use another", "as")
+        _check_values(self.when, (self.arguments or {}).values(), ROOTS)
+        known = ROOTS
+        for name, call in self.then.items():
+            if f"${name}" in ANSWER_ROOTS:
+                raise field_error(
+                    f"'{name}' is no name for a call, since ${name} has a meaning of its own; use another", "then", name
+                )
+            if call.tool is None:
+                raise field_error("the tool is missing; valid: <server>__<tool>", "then", name)
+            _check_values(call.when, (call.arguments or {}).values(), known, "then", name)
+            known = (*known, f"${name}")
+        for result in self.result:
+            _check_values(result.when, [result], known)
         return self
 
     def calls(self) -> Iterator[OurCall]:
@@ -117,6 +123,22 @@ def parts_of(value: Value) -> Iterator[Value]:
     yield value
     for inner in (*(value.fields or {}).values(), *(value.items or [])):
         yield from parts_of(inner)
+
+
+def _check_values(when: Condition | None, values: Iterable[Value], known: Sequence[str], *at: str) -> None:
+    """Raise what a validator may raise for a path that begins with none of `known`, and for unfit conversions."""
+    parts = [part for value in values for part in parts_of(value)]
+    steps = [step for part in parts for step in part.steps]
+    paths = [*when.where, *when.has] if when else []
+    paths += [part.source for part in parts if part.source is not None]
+    paths += [parameter for step in steps for parameter in step.values() if isinstance(parameter, str)]
+    for root in (path.partition(".")[0] for path in paths):
+        if root.startswith("$") and root not in known:
+            raise field_error(
+                f"'{root}' is not a beginning of a path here; valid: {', '.join(known)}", *(at or ["from"])
+            )
+    if unfit := [name for step in steps for name in step if name in NEEDS_ROBOT]:
+        raise field_error(f"'{unfit[0]}' needs the robot, which is not known here; use another", *(at or ["as"]))
 
 
 def load_compat(path: Path) -> CompatFile:
