@@ -1,10 +1,15 @@
 """`quartet compat`: how long its grants last, and what ends it before it serves."""
 
+import asyncio
+import json
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import pytest
+from fastmcp import FastMCP
 
-from quartet_cli.commands.compat import GRANT_S, renewed
+from quartet_cli.commands.compat import GRANT_S, _serve, renewed
 from quartet_cli.main import main
 
 RULES = Path(__file__).parents[3] / "deploy" / "compat" / "four-agent.yaml"
@@ -24,6 +29,29 @@ def test_a_grant_is_kept_for_half_of_its_life():
         assert now - signed[-1] <= GRANT_S / 2
     assert len({text for _, text in found}) == 4
     assert [text for _, text in found] == sorted(text for _, text in found)
+
+
+async def test_a_server_answers_at_its_secret_path_alone(capsys):
+    class Rules:
+        """Serves one server."""
+
+        async def apps(self, path: str) -> dict[str, Any]:
+            return {"theirs": FastMCP(name="theirs").http_app(path=path)}
+
+    serving = asyncio.create_task(_serve(Rules()))  # pyright: ignore[reportArgumentType]
+    printed = ""
+    while not printed.rstrip().endswith("\n}"):
+        assert not serving.done()
+        await asyncio.sleep(0.01)
+        printed += capsys.readouterr().out
+    url = httpx2.URL(json.loads(printed)["mcpServers"]["theirs"]["url"])
+    assert len(url.path) == len("//mcp") + 22, "16 random bytes"
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        assert (await client.post(url)).status_code not in (401, 403, 404)
+        for path in ("/mcp", "/", f"/{'A' * 22}/mcp"):
+            assert (await client.post(url.copy_with(path=path))).status_code == 404
+    serving.cancel()
+    await asyncio.gather(serving, return_exceptions=True)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import secrets
 import sys
 import time
 import uuid
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from quartet_tool_server.compat import Adapter
 
 LOOPBACK = "127.0.0.1"
-"""The only address: clients need no token, so no other machine may connect."""
+"""The only address: clients have no token but the address itself, so no other machine may connect."""
 GRANT_S = 1800
 """Lifetime of a grant [s]; it is replaced when half of it is over."""
 
@@ -42,7 +43,8 @@ def compat(
 ) -> None:
     """Serve the robot's tools to a client of other servers.
 
-    The command prints the .mcp.json with their addresses and ends with Ctrl-C. Clients on this machine need no token.
+    The command prints the .mcp.json with their addresses and ends with Ctrl-C. Keep the addresses secret: clients need
+    no other credential.
     """
     # Here, because no other command needs the MCP servers' library, which takes long to import.
     from quartet_site import SiteFileError
@@ -81,12 +83,12 @@ def renewed(sign: Callable[[], str], clock: Callable[[], float] = time.monotonic
 async def _serve(adapter: "Adapter") -> None:
     from quartet_process.serving import HttpServer, listen
 
-    stop = stop_on_signals()
+    stop, path = stop_on_signals(), f"/{secrets.token_urlsafe(16)}/mcp"
     async with AsyncExitStack() as stack:
         servers: dict[str, dict[str, str]] = {}
-        for name, app in (await adapter.apps()).items():
+        for name, app in (await adapter.apps(path)).items():
             server = await stack.enter_async_context(HttpServer(app, listen(LOOPBACK, 0)))
-            servers[name] = {"type": "http", "url": f"{server.url}/mcp"}
+            servers[name] = {"type": "http", "url": f"{server.url}{path}"}
         print(json.dumps({"mcpServers": servers}, indent=2), flush=True)
         print("serving until Ctrl-C", file=sys.stderr)
         await stop.wait()

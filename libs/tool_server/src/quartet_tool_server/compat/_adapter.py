@@ -33,8 +33,8 @@ class Adapter:
     def __init__(self, file: CompatFile, endpoints: Mapping[str, str], token: Callable[[], str]) -> None:
         self._file, self._endpoints, self._token = file, endpoints, token
 
-    async def apps(self) -> dict[str, Starlette]:
-        """Return an ASGI application for each server of the file, with MCP at /mcp, for clients of this machine only.
+    async def apps(self, path: str = "/mcp") -> dict[str, Starlette]:
+        """Return an ASGI application for each server of the file, with MCP at `path`, for clients of this machine only.
 
         Raises StartError where our servers do not fit the file, or do not answer.
         """
@@ -61,7 +61,7 @@ class Adapter:
                 answer = self._handler(tool, frozenset(valid))
                 mcp.add_tool(_Offered(name=name, description=described, parameters=parameters, answer=answer))
             layers = [Middleware(NoWebPages, known_hosts=None), Middleware(DisconnectWatch)]
-            found[server] = mcp.http_app(path="/mcp", stateless_http=False, middleware=layers)
+            found[server] = mcp.http_app(path=path, stateless_http=False, middleware=layers)
         return found
 
     def _handler(self, tool: OfferedTool, valid: frozenset[str]) -> "Handler":
