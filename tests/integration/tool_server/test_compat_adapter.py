@@ -30,7 +30,7 @@ class Ours:
         self.tokens: set[str] = set()
         self.started, self.canceled = asyncio.Event(), asyncio.Event()
         self.mcp: FastMCP[Any] = FastMCP(name="ours")
-        for tool in (self.measure, self.name, self.look, self.drive):
+        for tool in (self.measure, self.name, self.look, self.blur, self.drive):
             self.mcp.tool(tool)
 
     def measure(self, width: float = 0.0) -> dict[str, Any]:
@@ -49,6 +49,12 @@ class Ours:
         """Look."""
         picture = Image(data=JPEG, format="jpeg").to_image_content()
         return ToolResult(content=[picture], structured_content={"ok": True, "cameras": ["front"]})
+
+    def blur(self) -> ToolResult:
+        """Look through a camera whose pictures are none."""
+        self.calls.append(("blur", None))
+        picture = Image(data=b"no picture", format="jpeg").to_image_content()
+        return ToolResult(content=[picture], structured_content={"ok": True})
 
     async def drive(self) -> dict[str, Any]:
         """Drive until canceled."""
@@ -90,6 +96,8 @@ RULES: dict[str, Any] = {
     "picture": {"tool": "ros__look", "images": True, "result": {"fields": {"cameras": "cameras"}}},
     "blind": {"tool": "ros__look", "result": {"fields": {"cameras": "cameras"}}},
     "misread": {"tool": "ros__measure", "result": {"from": "state", "as": "number"}},
+    "lacking": {"tool": "ros__measure", "result": "pose.x"},
+    "blurred": {"tool": "ros__blur", "images": True},
     "drive": {"tool": "ros__drive"},
 }
 
@@ -157,6 +165,13 @@ async def test_what_cannot_be_understood_is_a_failure_in_words(ours, adapter):
         failed = await read(client, "misread", width=0.1)
         assert failed["error_code"] == "UNKNOWN", "it was called"
         assert "ros__measure was called" in failed["message"]
+        for tool, words in (
+            ("lacking", "ros__measure was called, but its result does not fit: pose.x is missing"),
+            ("blurred", "ros__blur was called, but it answered an image that is neither JPEG nor PNG"),
+        ):
+            failed = await read(client, tool)
+            assert (failed["ok"], failed["error_code"]) == (False, "UNKNOWN")
+            assert words in failed["message"]
 
 
 async def test_arguments_are_described_as_ours_are(ours, adapter):

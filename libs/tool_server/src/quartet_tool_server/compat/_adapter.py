@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from fastmcp import FastMCP
@@ -18,11 +18,11 @@ from quartet_contracts.tools import CommonCode
 from quartet_process import unless_stopped
 from quartet_tool_server._disconnect import DisconnectWatch, caller_gone
 from quartet_tool_server._web_pages import NoWebPages
-from quartet_tool_server.compat._file import Case, CompatFile, OfferedTool, OurCall
+from quartet_tool_server.compat._file import Case, CompatFile, OfferedTool, OurCall, Result
 from quartet_tool_server.errors import StartError
 from quartet_tool_server.upstream._answers import Answer, passes, read
 from quartet_tool_server.upstream._connection import Connection, over_http
-from quartet_tool_server.upstream._values import NotUnderstoodError, take, take_all
+from quartet_tool_server.upstream._values import MISSING, NotUnderstoodError, take, take_all
 
 Roots = dict[str, Any]
 
@@ -101,11 +101,7 @@ class Adapter:
         pictures = [block for block in result.content if case.images and isinstance(block, ImageContent)]
         for shape in case.result:
             if _holds(shape, answer, roots):
-                try:
-                    made = await take(shape, roots, None)
-                except NotUnderstoodError as error:
-                    return _failed(f"{case.tool} was called, but its result does not fit: {error}", CommonCode.UNKNOWN)
-                return McpResult(content=[TextContent(type="text", text=json.dumps(made)), *pictures])
+                return await _shaped(case, shape, roots, pictures)
         texts = [block for block in result.content if isinstance(block, TextContent)]
         return McpResult(content=[*texts, *pictures])
 
@@ -118,10 +114,14 @@ class Adapter:
             return _failed(str(error)), Answer({}, "", failed=True)
         try:
             said = await self._ask(server, lambda client: client.call_tool(tool, given))
-            answer = read(said)
         except Exception as error:
             text = f"{server} was not reached, or lost during {tool} ({error!r}): look before you call it again"
             return _failed(text, CommonCode.UPSTREAM_UNAVAILABLE), Answer({}, "", failed=True)
+        try:
+            answer = read(said)
+        except NotUnderstoodError as error:
+            text = f"{case.tool} was called, but it answered {error}"
+            return _failed(text, CommonCode.UNKNOWN), Answer({}, "", failed=True)
         failed = answer.failed or answer.data.get("ok") is False
         return McpResult(content=said.content, is_error=answer.failed), Answer(answer.data, answer.text, failed=failed)
 
@@ -150,6 +150,17 @@ class _Offered(Tool):
 
 def _holds(rule: Any, answer: Answer, roots: Roots) -> bool:
     return rule.when is None or passes(rule.when, answer, roots)
+
+
+async def _shaped(case: Case, shape: Result, roots: Roots, pictures: Sequence[ImageContent]) -> McpResult:
+    """Return what `shape` makes of the answer of the case's tool."""
+    try:
+        made = await take(shape, roots, None)
+        if made is MISSING:
+            raise NotUnderstoodError(f"{shape.source or 'a value that the compatibility file takes'} is missing")
+    except NotUnderstoodError as error:
+        return _failed(f"{case.tool} was called, but its result does not fit: {error}", CommonCode.UNKNOWN)
+    return McpResult(content=[TextContent(type="text", text=json.dumps(made)), *pictures])
 
 
 def _failed(message: str, code: CommonCode = CommonCode.INVALID_PARAMETERS) -> McpResult:
