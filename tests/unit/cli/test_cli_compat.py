@@ -1,7 +1,9 @@
 """`quartet compat`: how long its grants last, and what ends it before it serves."""
 
 import asyncio
+import inspect
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -74,3 +76,17 @@ def test_without_a_running_deployment_it_asks_for_the_key(monkeypatch, capsys):
         main(["compat", str(RULES), "--robot", "summit"])
     assert end.value.code == 2
     assert "--key is needed, because no `quartet up` runs here" in capsys.readouterr().err
+
+
+def test_a_key_that_cannot_be_used_is_a_message(tmp_path, capsys):
+    key = tmp_path / "key.pem"
+    key.write_text("no key")
+    with pytest.raises(SystemExit) as end:
+        main(["compat", str(RULES), "--robot", "summit", "--key", str(key), "--fence", "1"])
+    assert end.value.code == 2
+    assert "the grant cannot be signed" in capsys.readouterr().err
+
+
+def test_a_grant_is_renewed_by_the_clock_that_ends_it():
+    """A monotonic clock may stand still while the machine sleeps."""
+    assert inspect.signature(renewed).parameters["clock"].default is time.time

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import sys
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlencode
@@ -126,13 +127,35 @@ def grant(
             f"servers: {', '.join(SERVERS)}"
         )
     named, pem = robot_and_key(robot, key, required=not gateway)
-    robot = None if gateway else named
+    sign = signer(pem, None if gateway else named, tools, fence, name=name, seconds=seconds, beats=beats)
+    print(sign())
+
+
+def signer(
+    pem: str,
+    robot: str | None,
+    tools: Collection[str],
+    fence: int | None,
+    *,
+    name: str,
+    seconds: int,
+    beats: bool = False,
+    task: str = "",
+) -> Callable[[], str]:
+    """Return a function that signs a grant from now on; it raises UsageError for a key that cannot be used.
+
+    `fence`: None for one more than the servers of these tools have in force. Further arguments as of sign_grant.
+    """
     if robot is not None and fence is None:
         fence = newest_fence(robot, tools, load_settings().servers_of(robot)) + 1
-    try:
-        print(sign_grant(pem, robot, tools, name=name, fence=fence or 0, seconds=seconds, beats=beats))
-    except ValueError as error:
-        raise UsageError(f"the grant cannot be signed: {error}") from error
+
+    def sign() -> str:
+        try:
+            return sign_grant(pem, robot, tools, name=name, fence=fence or 0, seconds=seconds, beats=beats, task=task)
+        except ValueError as error:
+            raise UsageError(f"the grant cannot be signed: {error}") from error
+
+    return sign
 
 
 def robot_and_key(robot: str | None, key: Path | None, *, required: bool = True) -> tuple[str, str]:

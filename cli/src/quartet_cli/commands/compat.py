@@ -8,17 +8,14 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quartet_cli.commands.access import Fence, Key, RobotName, robot_and_key
+from quartet_cli.commands.access import Fence, Key, RobotName, robot_and_key, signer
 from quartet_cli.errors import CannotStartError, UsageError
-from quartet_cli.fences import newest_fence
 from quartet_cli.settings import load_settings
-from quartet_deployment import sign_grant
 from quartet_process import stop_on_signals
 
 if TYPE_CHECKING:
@@ -57,18 +54,19 @@ def compat(
         raise UsageError(str(error)) from error
     robot, pem = robot_and_key(robot, key)
     endpoints = load_settings().servers_of(robot)
-    if fence is None:
-        fence = newest_fence(robot, rules.tools, endpoints) + 1
     task = f"compat-{uuid.uuid4().hex[:12]}"
-    sign = partial(sign_grant, pem, robot, rules.tools, name="compat", fence=fence, seconds=GRANT_S, task=task)
+    sign = signer(pem, robot, rules.tools, fence, name="compat", seconds=GRANT_S, task=task)
     try:
         asyncio.run(_serve(Adapter(rules, endpoints, renewed(sign))))
     except StartError as error:
         raise CannotStartError(f"{file} does not fit the servers of '{robot}': {error}") from error
 
 
-def renewed(sign: Callable[[], str], clock: Callable[[], float] = time.monotonic) -> Callable[[], str]:
-    """Return a function that returns a token of `sign` valid for at least half of GRANT_S, the same one if possible."""
+def renewed(sign: Callable[[], str], clock: Callable[[], float] = time.time) -> Callable[[], str]:
+    """Return a function that returns a token of `sign` valid for at least half of GRANT_S, the same one if possible.
+
+    `clock` goes on while the machine sleeps, as the token's lifetime does [s].
+    """
     token, signed_at = sign(), clock()
 
     def current() -> str:

@@ -38,4 +38,7 @@ def sign_grant(
         beats=beats,
         task=task,
     )
-    return jwt.encode(claims.model_dump(), private_key, algorithm=ALGORITHM)
+    try:
+        return jwt.encode(claims.model_dump(), private_key, algorithm=ALGORITHM)
+    except jwt.InvalidKeyError as error:
+        raise ValueError(f"the key is not an Ed25519 private key in PEM: {error}") from error
