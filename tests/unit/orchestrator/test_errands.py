@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from quartet_contracts import TaskCode
 from quartet_contracts.journal import RobotLeft, TeamErrands, TeamStep, TeamStepEnded
 from quartet_orchestrator.tasks import make_briefs
-from quartet_orchestrator.tasks.errands import ErrandSplit, TeamState, park
+from quartet_orchestrator.tasks.errands import MAX_ATTEMPTS, ErrandSplit, TeamState, park
 from quartet_orchestrator.tasks.scene import HomeScene
 from quartet_site import RobotSetup, load_robot, load_site
 
@@ -146,6 +147,20 @@ def test_a_robot_that_holds_a_thing_brings_that_one_first(state, brief):
     assert reasons(scene, {"ada": can.action}) == []
     state.apply(RobotLeft(robot="ada", error_code="ROBOT_STOPPED", reason="a person"))
     assert can.action in HomeScene(state, ["bob"], brief).actions("bob"), "nobody else would try it again"
+
+
+def test_a_task_is_stopped_only_if_a_stopped_robot_could_do_what_is_left(state):
+    """The mug is for no robot that was stopped: one is unable, the other one is absent."""
+    state.robots, state.done = ["ada", "bob", "eve"], {"red coke can", "tennis ball"}
+    state.unable = lambda robot, _: "it has no arm" if robot == "ada" else ""
+    assert state.task_code == TaskCode.NONE
+    state.apply(RobotLeft(robot="ada", error_code="ROBOT_STOPPED", reason="a person"))
+    state.apply(RobotLeft(robot="bob", error_code="ROBOT_ABSENT", reason="ROBOT_STOPPED is not why"))
+    assert state.task_code == TaskCode.NONE
+    state.apply(RobotLeft(robot="eve", error_code="ROBOT_STOPPED", reason="a person"))
+    assert state.task_code == TaskCode.STOPPED
+    state.attempts["blue mug"] = MAX_ATTEMPTS
+    assert state.task_code == TaskCode.NONE
 
 
 def test_of_two_that_hold_what_does_not_go_together_one_may_wait(state, brief):

@@ -147,8 +147,8 @@ class TeamState:
     """Of the tasks that have ended, with their sub-agents."""
     spent: Usage = field(default_factory=Usage)
     """What of it counts for the budget."""
-    left: dict[str, str] = field(default_factory=dict[str, str])
-    """Robots that have dropped out, with the reason."""
+    left: dict[str, RobotLeft] = field(default_factory=dict[str, RobotLeft])
+    """Robots that have dropped out."""
     past: list[PastStep] = field(default_factory=list[PastStep])
     steps: int = 0
     running: dict[str, Part] = field(default_factory=dict[str, Part])
@@ -169,7 +169,7 @@ class TeamState:
             case TeamStepEnded():
                 self._ended(event)
             case RobotLeft():
-                self.left[event.robot] = f"{event.error_code}: {event.reason}"
+                self.left[event.robot] = event
             case _:
                 pass
 
@@ -253,10 +253,15 @@ class TeamState:
 
     @property
     def task_code(self) -> TaskCode:
-        """STOPPED if an errand has attempts left and a robot of the team has left because it was stopped."""
-        stopped = any(why.startswith("ROBOT_STOPPED") for why in self.left.values())
-        tried_out = {thing for thing, count in self.attempts.items() if count >= MAX_ATTEMPTS}
-        return TaskCode.STOPPED if stopped and self.errands.keys() - self.done - tried_out else TaskCode.NONE
+        """STOPPED if an errand has attempts left and a robot that is able to do it has left because it was stopped."""
+        stopped = [robot for robot, left in self.left.items() if left.error_code == "ROBOT_STOPPED"]
+        not_done = (
+            errand
+            for thing, errand in self.errands.items()
+            if thing not in self.done and self.attempts.get(thing, 0) < MAX_ATTEMPTS
+        )
+        waits = any(not self.unable(robot, errand) for errand in not_done for robot in stopped)
+        return TaskCode.STOPPED if waits else TaskCode.NONE
 
     def code(self, thing: str) -> str:
         """Return the code of an errand that is not done."""

@@ -459,7 +459,7 @@ class TeamRun:
             for thing, errand in state.errands.items()
         ]
         done = sum(row.completed for row in rows)
-        left = "".join(f" {robot} dropped out ({why})." for robot, why in state.left.items())
+        left = "".join(f" {robot} dropped out ({one.error_code}: {one.reason})." for robot, one in state.left.items())
         steps = "1 step" if state.steps == 1 else f"{state.steps} steps"
         summary = f"{done} of {len(rows)} objects moved in {steps}.{left} {problem}".strip()
         return TaskReport(success=bool(rows) and done == len(rows), summary=summary[:4000], objects=rows[:50])
