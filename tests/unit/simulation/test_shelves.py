@@ -112,6 +112,11 @@ def test_a_shelf_stands_or_hangs_with_sides_or_posts():
     [
         ([{**BOOKCASE, "boards": [1.4]}], [], "a board or top 1.3 m high leaves"),
         ([{**BOOKCASE, "boards": [0.4, 0.43]}], [], "a board or top 0.43 m high leaves 0.005 m over what is below"),
+        (
+            [{**BOOKCASE, "height": 0.14, "boards": None}], [],
+            "a board or top 0.0825 m high leaves 0.007 m over what is below it; valid from 0.05 m, between the bottom "
+            "(0.050 m) and the top (0.14 m); without boards there is one in the middle, with `boards: []` none",
+        ),
         ([{**BOOKCASE, "bottom": 1.25}], [], "a shelf with its underside at 1.25 m is at least 1.355 m high"),
         ([{**BOOKCASE, "rect": [2.75, 0.3, 3.6, 0.35]}], [], "is too narrow for a shelf; valid from 0.1 m"),
         ([{**WALL_BOARD, "thickness": 1.0}], [], "thickness is 1.0; valid: less than its height of 1.0 m"),

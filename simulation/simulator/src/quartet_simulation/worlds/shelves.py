@@ -70,13 +70,15 @@ class Shelf(WithTop):
                 f"height is {self.height}"
             )
         below = foot
-        for upper in [*sorted(board.height for board in self.boards or []), self.height]:
+        for upper in [*sorted(self._heights()), self.height]:
             thickness = TOP if upper == self.height else BOARD
             free = max(upper - thickness - below, 0.0)
             if free < LEAST_GAP - 1e-9:
+                middle = "; without boards there is one in the middle, with `boards: []` none"
                 raise ValueError(
-                    f"a board or top {upper} m high leaves {free:.3f} m over what is below it; "
+                    f"a board or top {upper:g} m high leaves {free:.3f} m over what is below it; "
                     f"valid from {LEAST_GAP} m, between the bottom ({foot:.3f} m) and the top ({self.height} m)"
+                    f"{middle if self.boards is None else ''}"
                 )
             below = upper
         return self
@@ -84,6 +86,12 @@ class Shelf(WithTop):
     def _foot(self) -> float:
         """Return the height of the upper side of its bottom [m]."""
         return self.bottom + (BOARD if self.bottom else FOOT)
+
+    def _heights(self) -> list[float]:
+        """Return the heights of the upper sides of its boards [m]."""
+        if self.boards is None:
+            return [(self.bottom + self.height + BOARD) / 2]
+        return [board.height for board in self.boards]
 
     def places(self) -> Sequence[Piece]:
         """Return its top, where things stand on it, and its boards with a name."""
@@ -113,12 +121,7 @@ class Shelf(WithTop):
         """Add its shapes to a scene."""
         (x0, y0, x1, y1), colour, foot, under = self.rect, paint(self.colour), self._foot(), self.height - TOP
         make.box(f"{self.name} top", self.rect, (under, self.height), colour)
-        heights = (
-            [(self.bottom + self.height + BOARD) / 2]
-            if self.boards is None
-            else [board.height for board in self.boards]
-        )
-        for number, height in enumerate(heights):
+        for number, height in enumerate(self._heights()):
             make.box(f"{self.name} board {number}", self.rect, (height - BOARD, height), colour)
         make.box(f"{self.name} foot", self.rect, (self.bottom, foot), colour)
         if self.back:
