@@ -66,6 +66,7 @@ class Room(Section):
         ("name: !x a", "line 1, at 'name: !x a': a tag (!) is not known; write the plain value"),
         ('name: "\\q"', "line 1, at 'name: \"\\q\"': a backslash between double quotes begins nothing known"),
         ("things:\n  - 1\n - 2", "line 3, at '- 2': its indentation does not fit the"),
+        ("name: ? a", "line 1, at 'name: ? a': a '?' stands where none is allowed"),
         ("name: a\x07", "it has a character that no text file may have; remove it"),
         ("- a", "must hold fields, each as `name: value`; it holds a list"),
     ],

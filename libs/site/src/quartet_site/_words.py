@@ -44,6 +44,7 @@ _YAML = {
     "did not find expected ','": "a ',' or a closing bracket is missing",
     "did not find expected key": "its indentation does not fit the lines above, or a quote or bracket is left open",
     "did not find expected '-'": "its indentation does not fit the list above",
+    "mapping keys are not allowed": "a '?' stands where none is allowed; put text that begins with '? ' between quotes",
     "block sequence entries are not allowed": "a '-' stands where no list is; begin a list on a line of its own",
     "tab character": "a tab stands where spaces are needed; indent with spaces",
     "cannot start any token": "a tab or a sign such as @ or ` begins a value; indent with spaces, or use quotes",
@@ -53,7 +54,7 @@ _YAML = {
     "constructor for the tag": "a tag (!) is not known; write the plain value",
     "unhashable key": "the name of a field is a list; put it between quotes",
     "unknown escape": "a backslash between double quotes begins nothing known; use single quotes",
-    "not allowed": "it has a character that no text file may have; remove it",
+    "characters are not allowed": "it has a character that no text file may have; remove it",
 }
 """Parts of the texts of YAML readers, first that fits counts, and what they mean."""
 
