@@ -39,12 +39,6 @@ def load_robot(path: Path) -> RobotFile:
     """Return the robot file at `path`; warns of names that read like instructions. Raises SiteFileError."""
     robot = _load(path, RobotFile, "robot file")
     _warn(path, "robot file", [f"arm.named_states: '{name}'" for name in robot.arm.named_states if _suspicious(name)])
-    if not robot.gripper.links:
-        log.warning(
-            "robot file %s: gripper.links is empty. MoveIt with an octomap then refuses straight paths to things, "
-            "and picks and places fail. List the links of palm and fingers",
-            path,
-        )
     return robot
 
 
