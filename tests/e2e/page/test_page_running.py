@@ -183,25 +183,34 @@ def test_escape_asks_for_a_second_one(running: Callable[[], Page], page: Page, d
     expect(prompt).to_be_hidden()
 
 
-def test_escape_first_closes_or_clears(running: Callable[[], Page], page: Page, deployment: Deployment) -> None:
+def test_escape_counts_also_where_it_closes_or_clears(
+    running: Callable[[], Page], page: Page, deployment: Deployment
+) -> None:
+    """A stop depends on nothing that the page shows."""
     running()
-    prompt = page.get_by_text("Press Esc again to stop")
+    prompt, words = page.get_by_text("Press Esc again to stop"), page.locator("#stop-words")
     page.get_by_role("button", name="Cancel…").click()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
-    expect(prompt).to_be_hidden()
+    expect(prompt).to_be_visible()
+    assert stops(deployment) == 0
+    page.keyboard.press("Escape")
+    until(page, lambda: stops(deployment) == 1)
+    expect(words).to_have_text("Stopped")
     sought = page.get_by_label("Search", exact=True)
     sought.fill("can")
     sought.press("Escape")
     expect(sought).to_have_value("")
-    expect(prompt).to_be_hidden()
+    expect(prompt).to_be_visible()
+    sought.press("Escape")
+    until(page, lambda: stops(deployment) == 2)
     sentence = page.get_by_label("What should the robot do?")
+    expect(words).to_have_text("Stopped")
     sentence.fill("tidy up")
     sentence.press("Escape")
     expect(prompt).to_be_visible()
-    assert stops(deployment) == 0
     sentence.press("Escape")
-    until(page, lambda: stops(deployment) == 1)
+    until(page, lambda: stops(deployment) == 3)
     expect(sentence).to_have_value("tidy up")
 
 

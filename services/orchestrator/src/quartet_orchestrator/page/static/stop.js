@@ -49,7 +49,7 @@ export function startStop(address) {
   byId("stop").hidden = false;
   if (!looking) {
     byId("stop-button").addEventListener("click", pressAll);
-    // On the window: what closes or clears something on Escape comes first and prevents the default.
+    // On the window: a dialog that keeps Tab within comes first and prevents the default.
     addEventListener("keydown", keys);
     looking = repeat(look, LOOK_S);
   } else looking.poke();
@@ -57,17 +57,15 @@ export function startStop(address) {
 
 /** @param {KeyboardEvent} event */
 function keys(event) {
+  // Whatever the page shows: an Escape counts also where it closes a dialog or an image, or clears the search.
+  if (event.key === "Escape" && !event.repeat && !event.isComposing) pressEscape();
   if (event.defaultPrevented || event.repeat || event.isComposing) return;
   // Without a focused element, a browser continues from the last click. Here Tab begins with the stop button.
   if (event.key === "Tab" && !event.shiftKey && document.activeElement === document.body) {
     event.preventDefault();
     byId("stop-button").focus();
   }
-  if (event.key === "Escape" && !clearsSearch(event.target)) pressEscape();
 }
-
-/** Whether the browser clears a search field on Escape. */
-const clearsSearch = (target) => target instanceof HTMLInputElement && target.type === "search" && target.value !== "";
 
 /** Timer of the prompt for the second Escape; 0 while there is none. */
 let prompting = 0;
