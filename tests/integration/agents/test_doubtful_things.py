@@ -64,6 +64,11 @@ async def test_the_robot_stands_before_what_a_person_confirms(stage, search):
     assert (asked.tool, asked.arguments["object_name"], asked.arguments["area"]) == (CONFIRM_OBJECT, NAME, "studio")
     assert asked.arguments["image"] in stage.memory.pictures
     assert abs(stage.distance(NAME) - stage.robot.approach.standoff_m.pick) < 0.2
+    await stage.pick(NAME, object_id=result.object_id, deadline_s=180.0)
+    results = [event.event for event in stage.memory.events if event.event.kind == "tool_result"]
+    closed = [one.text for one in results if one.tool == "moveit__close_gripper"]
+    assert closed, stage.memory.story()
+    assert '"state":"HOLDING"' in closed[0], "the fingers close on the real object, not above it"
 
 
 @pytest.mark.long

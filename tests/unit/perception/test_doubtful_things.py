@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from quartet_perception.errors import UnknownObjectIdError
+from quartet_perception.estimate import estimate
 from quartet_perception.object_tracker import ObjectTracker, Observation
 from quartet_perception.segmenters.chain import SegmenterChain
 from quartet_perception.segmenters.colour_shape import ColourShapeSegmenter
@@ -62,3 +63,15 @@ def test_a_size_that_was_written_down_wrongly_leaves_a_doubt(segmenter, new_scen
     assert segmenter.segment(view, ["yellow cereal box"]) == []
     (found,) = segmenter.segment_with_doubts(view, ["yellow cereal box"])
     assert found.doubtful
+
+
+@pytest.mark.parametrize("scale", [0.75, 0.85])
+def test_doubtful_object_has_the_size_that_is_seen(segmenter, new_scene, colours, scale):
+    """A grasp at the catalogue's height would close over the top of the real box."""
+    size = [scale * one for one in (0.15, 0.06, 0.2)]
+    scene = new_scene().table(0.6, TABLE).box((0.85, 0.0, TABLE + size[2] / 2), size, colours["yellow"], 0.3)
+    view = scene.view()
+    (found,) = segmenter.segment_with_doubts(view, ["yellow cereal box"])
+    seen = estimate(view, found)
+    assert seen.top == pytest.approx(TABLE + size[2], abs=0.01)
+    assert np.allclose(sorted(seen.solid.solid.size), sorted(size), atol=0.015)

@@ -15,6 +15,7 @@ from quartet_perception.scene.fit_quality import (
     cut_off,
     enclosed,
     evaluate_fit,
+    fit_cost,
     lost_in_noise,
 )
 from quartet_perception.scene.measured_shapes import LARGEST_M, MeasuredShapes, can_be_picked
@@ -24,6 +25,7 @@ from quartet_perception.scene.pose_fit import (
     is_another_thing,
     is_explained,
     refine,
+    search_size,
     simple_cost,
 )
 from quartet_perception.scene.regions import (
@@ -170,13 +172,14 @@ class ColourShapeSegmenter:
         kept = without_overlap(fitted, view.shape, contained=self._stacked, doubts=doubts)
         names = {(t.kind, t.name) for t in wanted}
         here = [f for f in kept if (f.entry.kind, f.entry.name) in names and _in_its_area(view, f)]
-        sure = [(one, from_near(one)) for one in here]
-        # Something of another size than was written down may be it all the same: a person knows.
-        return [
-            replace(self._found(view, near or one), doubtful=near is None or not one.acceptable)
-            for one, near in sure
-            if near is not None or doubts
-        ]
+        found: list[SegmentedObject] = []
+        for one in here:
+            near = from_near(one)
+            if near is not None and one.acceptable:
+                found.append(self._found(view, near))
+            elif doubts:
+                found.append(replace(self._found(view, _with_seen_size(view, one)), doubtful=True))
+        return found
 
     def _printed(
         self,
@@ -484,6 +487,21 @@ def _resized(view: View, fitted: Hypothesis) -> Hypothesis:
     quality = evaluate_fit(view, posed, fitted.region, fitted.member)
     resized = replace(fitted, posed=posed, quality=quality, refined=True, stated=stated)
     return max(fitted, resized, key=lambda one: one.merit) if quality.explained > _WHOLE else fitted
+
+
+def _with_seen_size(view: View, fitted: Hypothesis) -> Hypothesis:
+    """Return a doubtful object with the pose and size that the picture shows, since the catalogue's may be wrong.
+
+    Its score stays that of the catalogue's sizes.
+    """
+    region = fitted.region
+    shapes = MeasuredShapes(view, region, view.points[region & view.valid], fitted.posed.z)
+    measured = [shapes.measured(shape) for shape in shapes_of(fitted.entry.appearance)]
+    # The fit of a wrong size may be too far off for a search that starts there.
+    poses = [search_size(view, fitted.posed, region), *(one.posed for one in measured if one is not None)]
+    posed = min(poses, key=lambda one: fit_cost(view, one, region))
+    quality = evaluate_fit(view, posed, region, fitted.member)
+    return replace(fitted, posed=posed, quality=replace(quality, score=fitted.quality.score), refined=True)
 
 
 def _are_several(picture: PreparedView, blob: Blob) -> bool:
