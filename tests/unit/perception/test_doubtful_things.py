@@ -75,3 +75,10 @@ def test_doubtful_object_has_the_size_that_is_seen(segmenter, new_scene, colours
     seen = estimate(view, found)
     assert seen.top == pytest.approx(TABLE + size[2], abs=0.01)
     assert np.allclose(sorted(seen.solid.solid.size), sorted(size), atol=0.015)
+
+
+def test_prompts_that_match_one_entry_report_it_once(segmenter, new_scene):
+    view = new_scene().table(0.6, TABLE).view()
+    found = segmenter.segment_with_doubts(view, ["table", "table"])
+    assert found
+    assert [one.label for one in found] == [one.label for one in segmenter.segment(view, ["table"])]

@@ -126,14 +126,18 @@ class ColourShapeSegmenter:
 
     def segment(self, view: View, prompts: Sequence[str]) -> list[SegmentedObject]:
         """Return all instances of the prompted entries, best first. Raises UnknownObjectError."""
-        wanted: list[CatalogueEntry] = []
-        for prompt in prompts:
-            wanted += [t for t in self._catalogue.match(prompt) if t not in wanted]
-        return self.find(view, wanted)
+        return self.find(view, self._wanted(prompts))
 
     def segment_with_doubts(self, view: View, prompts: Sequence[str]) -> list[SegmentedObject]:
         """Return what `segment` does, and objects near by that may be one of the prompts, marked as doubtful."""
-        return self.find(view, [t for prompt in prompts for t in self._catalogue.match(prompt)], doubts=True)
+        return self.find(view, self._wanted(prompts), doubts=True)
+
+    def _wanted(self, prompts: Sequence[str]) -> list[CatalogueEntry]:
+        """Return the entries that the prompts match, each once. Raises UnknownObjectError."""
+        wanted: list[CatalogueEntry] = []
+        for prompt in prompts:
+            wanted += [t for t in self._catalogue.match(prompt) if t not in wanted]
+        return wanted
 
     def find(self, view: View, wanted: Sequence[CatalogueEntry], *, doubts: bool = False) -> list[SegmentedObject]:
         """Return all instances of `wanted`, best first; with `doubts` the doubtful objects too."""
