@@ -30,6 +30,10 @@ CONFIRM_OBJECT = "approach__confirm_object"
 `object_name`, `area`, and `image`, the reference of the picture."""
 CONFIRM_WAIT_S = 60.0
 """Time that one request waits for persons about objects, in all [s]."""
+YES = frozenset({"yes", "y", "ok", "okay", "allow", "approve", "accept"})
+"""Whole answers that allow a call, or confirm an object."""
+NO = frozenset({"no", "n", "nope", "deny", "refuse", "reject"})
+"""Whole answers that refuse a call, or reject an object."""
 Text = Annotated[str, Field(max_length=2000)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -83,6 +87,12 @@ class ApprovalDecision(Message):
     """The person's words; None if nobody answered."""
     token: Annotated[str, Field(max_length=4000)]
     """ApprovalClaims, signed."""
+
+
+def parse_answer(answer: str | None) -> bool | None:
+    """Return whether a person's whole answer is yes or no; None for any other answer, such as "no, not sure"."""
+    word = (answer or "").strip(" .!'\"").casefold()
+    return True if word in YES else False if word in NO else None
 
 
 def approval_audience(robot: str) -> str:

@@ -1,9 +1,7 @@
 """Doubtful detections of a search: after two looks at one, ask a person whether it is the target."""
 
-import re
-
 from quartet_agent_runtime import RequestContext
-from quartet_contracts.approvals import CONFIRM_OBJECT, CONFIRM_WAIT_S
+from quartet_contracts.approvals import CONFIRM_OBJECT, CONFIRM_WAIT_S, parse_answer
 from quartet_contracts.tools.perception import Detection, DetectResult
 
 LOOKS = 2
@@ -46,11 +44,10 @@ class Doubts:
             arguments = {"object_name": name, "area": area, "image": self._images[object_id]}
             until = check.request.deadline - check.clock.most_s + left_s
             decision = await check.approver.ask(CONFIRM_OBJECT, arguments, "it was seen twice and not surely", until)
-            words = re.findall(r"\w+", (decision.answer or "").casefold() if decision else "")
             if decision is not None and decision.allowed:
                 seen = await check.call(DetectResult, DETECT, names=[name], camera="front", confirmed=object_id)
                 return [one for one in seen.detections if one.object_id == object_id]
-            if words[:1] == ["no"]:
+            if decision is not None and parse_answer(decision.answer) is False:
                 await check.call(DetectResult, DETECT, names=[name], camera="front", rejected=object_id)
                 self._rejected += 1
         return []

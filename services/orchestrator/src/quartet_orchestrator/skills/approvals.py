@@ -18,6 +18,7 @@ from quartet_contracts.approvals import (
     ApprovalRequest,
     approval_audience,
     arguments_digest,
+    parse_answer,
 )
 from quartet_contracts.journal import Answered, Asked
 from quartet_contracts.story import printable
@@ -30,8 +31,6 @@ log = logging.getLogger(__name__)
 
 CHOICES = ("yes", "no")
 OBJECT_CHOICES = ("yes", "no", "not sure")
-YES = {"yes", "y", "ok", "okay", "allow", "approve", "accept"}
-"""Answers that allow a call; any other refuses it."""
 MAX_SHOWN = 2000
 """Length of the arguments, in characters, above which a call cannot be shown whole and is refused."""
 MAX_NAME = 100
@@ -91,7 +90,7 @@ class ApprovalService:
         else:
             answer = None if self._alone and asked.tool == CONFIRM_OBJECT else await self._ask(request, asked, clock)
             self._alone = answer is None
-            allowed = answer is not None and answer.strip(" .!'\"").casefold() in YES
+            allowed = parse_answer(answer) is True
             reason = "nobody answered in time" if answer is None else f"the person answered: {answer[:MAX_TEXT]}"
         return ApprovalDecision(
             approval_id=asked.approval_id,

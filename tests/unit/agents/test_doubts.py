@@ -1,0 +1,80 @@
+"""Questions about doubtful detections: which answers count, and how long a search waits for them."""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from quartet_approach.doubts import LOOKS, Doubts
+from quartet_contracts.approvals import ApprovalDecision, parse_answer
+from quartet_contracts.tools.perception import Detection, DetectResult
+
+
+@dataclass
+class Asking:
+    """The part of a request that asks a person, who always gives the same answer after `takes_s`."""
+
+    answer: str | None = "not sure"
+    takes_s: float = 5.0
+    clock: Any = field(default_factory=lambda: SimpleNamespace(waited_s=0.0, most_s=600.0))
+    request: Any = field(default_factory=lambda: SimpleNamespace(deadline=1000.0))
+    asked: list[tuple[str, float]] = field(default_factory=list)
+    settled: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def approver(self):
+        return self
+
+    async def ask(self, tool, arguments, because, until):
+        self.asked.append((because, until - (self.request.deadline - self.clock.most_s)))
+        self.clock.waited_s += self.takes_s
+        return ApprovalDecision(approval_id="a", allowed=self.answer == "yes", answer=self.answer, token="")
+
+    async def call(self, result, tool, **given):
+        self.settled.append(given)
+        return DetectResult(detections=[doubtful(given.get("confirmed") or "obj_000000000001")])
+
+
+def doubtful(object_id: str) -> Detection:
+    return Detection(
+        object_id=object_id, label="carton", score=0.4, box_xyxy=(0, 0, 9, 9), camera="front", doubtful=True
+    )
+
+
+def seen(*ids: str) -> Doubts:
+    doubts = Doubts()
+    for _ in range(LOOKS):
+        for one in ids:
+            doubts.note(doubtful(one), ["image-1"])
+    return doubts
+
+
+ONE, OTHER = "obj_00000000000a", "obj_00000000000b"
+
+
+@pytest.mark.parametrize("answer", ["no idea", "no, not sure", "not sure", "nobody knows", None])
+async def test_unclear_answer_changes_nothing(answer):
+    asking = Asking(answer)
+    assert await seen(ONE).settle(asking, "carton", "kitchen") == []
+    assert len(asking.asked) == 1
+    assert asking.settled == []
+
+
+async def test_whole_answer_confirms_or_rejects():
+    asking = Asking("No.")
+    assert await seen(ONE).settle(asking, "carton", "kitchen") == []
+    assert [one["rejected"] for one in asking.settled] == [ONE]
+    asking = Asking("yes")
+    (found,) = await seen(ONE).settle(asking, "carton", "kitchen")
+    assert found.object_id == ONE
+    assert [one["confirmed"] for one in asking.settled] == [ONE]
+
+
+@pytest.mark.parametrize(
+    ("answer", "meaning"),
+    [("yes", True), (" Yes. ", True), ("ok", True), ("no", False), ("'No!'", False)]
+    + [(other, None) for other in ("no idea", "no, not sure", "yes, but slowly", "not sure", "", None)],
+)
+def test_only_a_whole_answer_is_yes_or_no(answer, meaning):
+    assert parse_answer(answer) is meaning
