@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from quartet_approach.doubts import LOOKS, Doubts
-from quartet_contracts.approvals import ApprovalDecision, parse_answer
+from quartet_approach.target import Target, look
+from quartet_contracts.approvals import CONFIRM_WAIT_S, ApprovalDecision, parse_answer
+from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.perception import Detection, DetectResult
 
 
@@ -78,3 +80,26 @@ async def test_whole_answer_confirms_or_rejects():
 )
 def test_only_a_whole_answer_is_yes_or_no(answer, meaning):
     assert parse_answer(answer) is meaning
+
+
+async def test_only_waits_about_objects_use_up_their_time():
+    asking = Asking(takes_s=CONFIRM_WAIT_S - 5.0)
+    asking.clock.waited_s = 2 * CONFIRM_WAIT_S
+    await seen(ONE, OTHER).settle(asking, "carton", "kitchen")
+    assert [left_s for _, left_s in asking.asked] == [CONFIRM_WAIT_S], "the first question leaves too little time"
+
+
+async def test_a_look_without_doubts_asks_for_one_pose():
+    poses = []
+
+    class Nothing(Asking):
+        async def pose(self):
+            poses.append(1)
+            return Pose2D(x=0.0, y=0.0, yaw=0.0)
+
+        async def try_detect(self, name, camera, object_id, **more):
+            return []
+
+    area: Any = SimpleNamespace(name="kitchen")
+    assert await look(Nothing(), Target("carton", area, "object", 0.7, None)) is None
+    assert len(poses) == 1

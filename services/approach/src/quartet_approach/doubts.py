@@ -19,6 +19,7 @@ class Doubts:
         self._asked: set[str] = set()
         self._images: dict[str, str] = {}
         self._rejected = 0
+        self._waited_s = 0.0
 
     @property
     def said(self) -> str:
@@ -37,13 +38,15 @@ class Doubts:
         Nothing changes if no person answers, or is not sure.
         """
         for object_id, looks in self._looks.items():
-            left_s = CONFIRM_WAIT_S - check.clock.waited_s
+            left_s = CONFIRM_WAIT_S - self._waited_s
             if looks < LOOKS or object_id in self._asked or check.approver is None or left_s < LEAST_WAIT_S:
                 continue
             self._asked.add(object_id)
             arguments = {"object_name": name, "area": area, "image": self._images[object_id]}
             until = check.request.deadline - check.clock.most_s + left_s
+            before_s = check.clock.waited_s
             decision = await check.approver.ask(CONFIRM_OBJECT, arguments, "it was seen twice and not surely", until)
+            self._waited_s += check.clock.waited_s - before_s
             if decision is not None and decision.allowed:
                 seen = await check.call(DetectResult, DETECT, names=[name], camera="front", confirmed=object_id)
                 return [one for one in seen.detections if one.object_id == object_id]

@@ -197,9 +197,10 @@ async def look(
     memory = memory or SearchMemory()
     sight = await _look(check, target, expected, memory)
     if sight is None and target.kind == "object":
-        pose = await check.pose()
-        said = await memory.doubts.settle(check, target.name, target.area.name)
-        sight = next((one for detection in said if (one := _sight(target, pose, detection))), None)
+        confirmed = await memory.doubts.settle(check, target.name, target.area.name)
+        if confirmed:
+            pose = await check.pose()
+            sight = next((one for detection in confirmed if (one := _sight(target, pose, detection))), None)
     if sight is not None:
         check.object_id = sight.object_id
     return sight
