@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quartet_approach.doubts import LOOKS, Doubts
-from quartet_approach.target import Target, look
+from quartet_approach.target import MAX_CANDIDATES, Candidate, SearchMemory, Target, look
 from quartet_contracts.approvals import CONFIRM_WAIT_S, ApprovalDecision, parse_answer
 from quartet_contracts.tools import Pose2D
 from quartet_contracts.tools.perception import Detection, DetectResult
@@ -103,3 +103,16 @@ async def test_a_look_without_doubts_asks_for_one_pose():
     area: Any = SimpleNamespace(name="kitchen")
     assert await look(Nothing(), Target("carton", area, "object", 0.7, None)) is None
     assert len(poses) == 1
+
+
+def test_doubtful_candidates_leave_the_clear_ones_their_turn():
+    area: Any = SimpleNamespace(name="kitchen", outline=[(0.0, 0.0), (20.0, 0.0), (20.0, 9.0), (0.0, 9.0)])
+    target, memory = Target("carton", area, "object", 0.7, None), SearchMemory()
+    for number in range(MAX_CANDIDATES + 1):
+        memory.note(Candidate((2.0 * number + 1, 2.0), (1.0, 1.0), doubtful=True))
+    clear = [Candidate((3.2, 2.0), (1.0, 1.0)), Candidate((5.0, 6.0), (1.0, 1.0))]
+    for one in clear:
+        memory.note(one)
+    taken = [memory.take(target) for _ in range(MAX_CANDIDATES + len(clear) + 1)]
+    assert taken[: len(clear)] == clear, "also one beside a doubtful one"
+    assert [one and one.doubtful for one in taken[len(clear) :]] == [True] * MAX_CANDIDATES + [None]

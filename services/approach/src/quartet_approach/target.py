@@ -20,7 +20,7 @@ CLEAR, SURE_M = 0.5, 1.5
 """A detection less than half visible (CLEAR) from farther away than SURE_M is not taken for the target: it is a
 candidate, at which the search looks from nearer."""
 MAX_CANDIDATES = 3
-"""Places with a candidate at which a search looks."""
+"""Places with a candidate at which a search looks, and further ones with a doubtful candidate."""
 NEARER_M = 0.10
 """A robot that is to stand nearer does so by this: within the slack of a drive-in that ends before furniture
 (standing.FAR_ENOUGH_M), so that it still counts as reached where the base gets no nearer."""
@@ -113,10 +113,12 @@ class Candidate:
     Attributes:
         centre: Its middle [m, map frame].
         seen_from: Where the robot stood [m, map frame].
+        doubtful: It was clearly seen and fits badly; clear candidates go first.
     """
 
     centre: Point
     seen_from: Point
+    doubtful: bool = False
 
 
 class SearchMemory:
@@ -138,7 +140,8 @@ class SearchMemory:
         self._looked_from: list[Pose2D] = []
         self._noted: list[Candidate] = []
         self._waiting: list[Candidate] = []
-        self._taken = 0
+        self._taken = {False: 0, True: 0}
+        """Candidates taken, by whether they are doubtful."""
 
     def looked(self, pose: Pose2D) -> None:
         """Note that the front camera has looked from here (map frame)."""
@@ -154,8 +157,12 @@ class SearchMemory:
         return self._floor
 
     def note(self, candidate: Candidate) -> None:
-        """Keep a candidate for a look from nearer, unless one at its place is known already."""
-        if all(math.dist(candidate.centre, one.centre) > SAME_THING_M for one in self._noted):
+        """Keep a candidate for a look from nearer, unless one at its place is known already.
+
+        A doubtful one keeps no clear one out.
+        """
+        known = [one for one in self._noted if candidate.doubtful or not one.doubtful]
+        if all(math.dist(candidate.centre, one.centre) > SAME_THING_M for one in known):
             self._noted.append(candidate)
             self._waiting.append(candidate)
 
@@ -165,11 +172,13 @@ class SearchMemory:
             self.seen_in, self._seen_from_m = area, distance_m
 
     def take(self, target: Target) -> Candidate | None:
-        """Return the next one that may still be `target`; None: there is none, or enough were looked at."""
-        while self._waiting and self._taken < MAX_CANDIDATES:
-            candidate = self._waiting.pop(0)
+        """Return the next one that may still be `target`, clear ones first; None if no more are to be looked at."""
+        for candidate in sorted(self._waiting, key=lambda one: one.doubtful):
+            if self._taken[candidate.doubtful] == MAX_CANDIDATES:
+                continue
+            self._waiting.remove(candidate)
             if target.may_be_at(candidate.centre):
-                self._taken += 1
+                self._taken[candidate.doubtful] += 1
                 return candidate
         return None
 
@@ -236,7 +245,7 @@ def _taken(
     if possible and clear and not detection.doubtful:
         return sight
     if possible:
-        memory.note(Candidate(sight.centre, (pose.x, pose.y)))
+        memory.note(Candidate(sight.centre, (pose.x, pose.y), detection.doubtful))
     elif clear and not detection.doubtful:
         _note_elsewhere(check.site, target, sight, memory)
     if possible and detection.doubtful:
