@@ -82,8 +82,8 @@ async def test_a_person_says_whether_it_is_the_object_in_the_picture(
     asking(tool=CONFIRM_OBJECT, arguments={"object_name": name, "area": "kitchen", "image": image})
     model.say(PICK, do.report(False))
     status = await client.until_state(task_id, State.PAUSED)
-    assert status.question.startswith("Is it this one? summit looks for 'red<U+001B>[2K can xxx")
-    assert status.question.endswith("' and sees in the kitchen what may be it.")
+    assert status.question.startswith("Is this 'red<U+001B>[2K can xxx")
+    assert status.question.endswith("'? summit sees it in the kitchen and is not sure.")
     assert len(status.question) < 300
     assert status.choices == ["yes", "no", "not sure"]
     assert (await client.http.post(f"/tasks/{task_id}/answer", json={"text": answer})).status_code == 200

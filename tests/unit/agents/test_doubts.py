@@ -59,13 +59,14 @@ ONE, OTHER = "obj_00000000000a", "obj_00000000000b"
 async def test_unclear_answer_changes_nothing(answer):
     asking = Asking(answer)
     assert await seen(ONE).settle(asking, "carton", "kitchen") == []
-    assert len(asking.asked) == 1
+    assert [because for because, _ in asking.asked] == ["seen twice, below the acceptance score"]
     assert asking.settled == []
 
 
 async def test_whole_answer_confirms_or_rejects():
-    asking = Asking("No.")
-    assert await seen(ONE).settle(asking, "carton", "kitchen") == []
+    asking, doubts = Asking("No."), seen(ONE)
+    assert await doubts.settle(asking, "carton", "kitchen") == []
+    assert "a person said of 1 like it" in doubts.rejections
     assert [one["rejected"] for one in asking.settled] == [ONE]
     asking = Asking("yes")
     (found,) = await seen(ONE).settle(asking, "carton", "kitchen")

@@ -61,7 +61,7 @@ def test_what_was_grasped_by_mistake_is_known_again_where_it_was_put_back(tracke
     assert tracker.update("t", [moved(TWIN, 0.03), CAN]) == [second, first]
     assert [one.object_id for one in tracker.mistaken("t")] == [second]
     assert {one.object_id for one in tracker.named("t", {"can"})} == {first, third}
-    with pytest.raises(UnknownObjectIdError, match="grasped by mistake"):
+    with pytest.raises(UnknownObjectIdError, match="ruled out in this task"):
         tracker.get("t", second)
 
 

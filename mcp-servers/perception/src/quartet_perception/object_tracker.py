@@ -90,7 +90,7 @@ class ObjectTracker:
         """The same by name, of all tasks and without its height, until one is seen outside of the gripper."""
 
     def get(self, task: str, object_id: str) -> TrackedObject:
-        """Return the object with that id. Raises UnknownObjectIdError, also for one that was grasped by mistake."""
+        """Return the object with that id. Raises UnknownObjectIdError, also for one that was ruled out."""
         found = self._tasks.get(task, OrderedDict()).get(object_id)
         if found is None:
             raise UnknownObjectIdError(
@@ -100,8 +100,8 @@ class ObjectTracker:
             )
         if found.mistaken:
             raise UnknownObjectIdError(
-                f"object_id {object_id!r} is that of a thing that was grasped by mistake and put back: it is another "
-                "thing than its label says. Go on with the name"
+                f"object_id {object_id!r} was ruled out in this task: it is another thing than its label says. Go on "
+                "with the name"
             )
         return found
 

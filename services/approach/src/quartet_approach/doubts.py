@@ -22,8 +22,8 @@ class Doubts:
         self._waited_s = 0.0
 
     @property
-    def said(self) -> str:
-        """What a person said of things like the target, to end a reason with; '' if they said nothing."""
+    def rejections(self) -> str:
+        """Clause for a reason: how many objects like the target a person rejected; '' if none."""
         return f"; a person said of {self._rejected} like it that it is another thing" if self._rejected else ""
 
     def note(self, detection: Detection, images: list[str]) -> None:
@@ -45,7 +45,9 @@ class Doubts:
             arguments = {"object_name": name, "area": area, "image": self._images[object_id]}
             until = check.request.deadline - check.clock.most_s + left_s
             before_s = check.clock.waited_s
-            decision = await check.approver.ask(CONFIRM_OBJECT, arguments, "it was seen twice and not surely", until)
+            decision = await check.approver.ask(
+                CONFIRM_OBJECT, arguments, "seen twice, below the acceptance score", until
+            )
             self._waited_s += check.clock.waited_s - before_s
             if decision is not None and decision.allowed:
                 seen = await check.call(DetectResult, DETECT, names=[name], camera="front", confirmed=object_id)

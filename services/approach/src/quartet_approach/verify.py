@@ -92,7 +92,7 @@ async def _attempt(check: RequestContext, target: Target, missed: ApproachCode, 
         return _failed(
             missed,
             f"'{target.name}' was not seen in {target.area.name}, all around, from its places and over its floor"
-            f"{memory.doubts.said}",
+            f"{memory.doubts.rejections}",
             CheckResult.PASS,
         )
     standing = await stand_before(check, target, sight)

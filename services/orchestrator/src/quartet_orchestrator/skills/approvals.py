@@ -52,8 +52,8 @@ class ApprovalService:
         self._settings = settings
         self._waited: dict[str, float] = {}
         self._since: float | None = None
-        self._alone = False
-        """Whether nobody has answered the last question; none about an object is asked then."""
+        self._unanswered = False
+        """Whether the last question got no answer; no question about an object follows then."""
 
     def waited_s(self, request_id: str) -> float:
         """Return how long a person was waited for in one skill request so far [s]: that is no time of work."""
@@ -88,8 +88,10 @@ class ApprovalService:
         elif len(text) > MAX_SHOWN:
             allowed, reason = False, f"its arguments are longer than {MAX_SHOWN} characters and cannot be shown"
         else:
-            answer = None if self._alone and asked.tool == CONFIRM_OBJECT else await self._ask(request, asked, clock)
-            self._alone = answer is None
+            answer = (
+                None if self._unanswered and asked.tool == CONFIRM_OBJECT else await self._ask(request, asked, clock)
+            )
+            self._unanswered = answer is None
             allowed = parse_answer(answer) is True
             reason = "nobody answered in time" if answer is None else f"the person answered: {answer[:MAX_TEXT]}"
         return ApprovalDecision(
@@ -141,7 +143,7 @@ class ApprovalService:
         self._since = time.monotonic()
         try:
             if record.state is State.RUNNING:
-                await record.move(State.PAUSED, "waits for a person's approval of a call", asked=told)
+                await record.move(State.PAUSED, "waits for a person's answer", asked=told)
             answer = await self._bus.questions.wait(task.task_id, question, end - boot_time())
             if answer is None:
                 record.unanswered[question.question_id] = question.text
@@ -194,7 +196,7 @@ def describe_approval(asked: ApprovalRequest) -> str:
         return f"May {asked.agent} of robot {asked.robot} run this program?\n{code}\n{printable(told)}"
     if asked.tool == CONFIRM_OBJECT:
         name, area = (" ".join(str(asked.arguments.get(one, "")).split())[:MAX_NAME] for one in ("object_name", "area"))
-        return printable(f"Is it this one? {asked.robot} looks for '{name}' and sees in the {area} what may be it.")
+        return printable(f"Is this '{name}'? {asked.robot} sees it in the {area} and is not sure.")
     server, _, tool = asked.tool.partition("__")
     given = ", ".join(f"{name} {_value(value)}" for name, value in asked.arguments.items()) or "no arguments"
     return printable(
