@@ -159,3 +159,23 @@ def test_what_an_earlier_task_grasped_is_known_until_it_is_seen_outside_of_the_g
     tracker.update("u", [CAN])
     assert tracker.grasped("u", ["can"]) is None
     assert tracker.grasped("t", ["can"]).grip == grip, "that task goes on with what it grasped"
+
+
+def test_doubtful_lookalike_beside_a_confirmed_object_is_another_thing(tracker):
+    doubtful = replace(CAN, doubtful=True)
+    (confirmed,) = tracker.update("t", [doubtful])
+    tracker.settle("t", confirmed, is_it=True)
+    assert tracker.update("t", [moved(doubtful, 0.05)]) == [confirmed], "it stays doubtful where it stands"
+    assert tracker.update("t", [moved(doubtful, 0.05 + 0.15)]) != [confirmed]
+
+
+def test_doubtful_observation_does_not_end_a_grip(tracker):
+    grip = Grip("front", 0.0, 0.2, 0.06)
+    (first,) = tracker.update("t", [CAN])
+    tracker.mark_grasp_target("t", first, 0.12, grip)
+    tracker.update("u", [replace(TWIN, doubtful=True)])
+    found = tracker.grasped("u", ["can"])
+    assert found is not None
+    assert found.grip == grip
+    tracker.update("u", [TWIN])
+    assert tracker.grasped("u", ["can"]) is None

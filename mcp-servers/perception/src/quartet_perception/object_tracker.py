@@ -39,6 +39,8 @@ class Observation:
     """Whether the site has only one of this name, so that the name identifies it."""
     in_gripper: bool = False
     """Whether it is between the fingers."""
+    doubtful: bool = False
+    """Whether it fits its description too badly to be sure of its name."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,7 @@ class ObjectTracker:
         holding: id of what the gripper is known to hold, so that nothing elsewhere is taken for it.
         """
         tracked = self._of(task)
-        outside = {one.name for one in seen if not one.in_gripper}
+        outside = {one.name for one in seen if not (one.in_gripper or one.doubtful)}
         self._taken = {name: taken for name, taken in self._taken.items() if name not in outside}
         ids = [self._id_of_unique(tracked, one) for one in seen]
         free = {object_id: known for object_id, known in tracked.items() if object_id not in ids}
@@ -242,7 +244,10 @@ def _refresh(tracked: OrderedDict[str, TrackedObject], object_id: str, one: Obse
 def _pairs_by_distance(
     seen: Sequence[Observation], tracked: Iterable[TrackedObject], within_m: float
 ) -> list[tuple[int, str]]:
-    """Return pairs of an observation and the tracked object that it may be, nearest first."""
+    """Return pairs of an observation and the tracked object that it may be, nearest first.
+
+    A doubtful observation is a confirmed object within PUT_BACK_M only: farther away it may be a lookalike.
+    """
     pairs: list[tuple[float, int, str]] = []
     for index, one in enumerate(seen):
         for known in tracked:
@@ -250,6 +255,7 @@ def _pairs_by_distance(
                 continue
             if one.place and known.place and one.frame == known.frame:
                 distance = math.dist(one.place, known.place)
-                if distance <= within_m:
+                nearest_only = one.doubtful and known.confirmed
+                if distance <= (min(within_m, PUT_BACK_M) if nearest_only else within_m):
                     pairs.append((distance, index, known.object_id))
     return [(index, object_id) for _, index, object_id in sorted(pairs)]

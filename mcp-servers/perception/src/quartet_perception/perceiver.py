@@ -332,7 +332,7 @@ def _observation(view: View, found: SegmentedObject, base: Base, odom: str) -> O
         c, s = np.cos(yaw), np.sin(yaw)
         centre = measured[1]
         frame, place = odom, (x + c * centre[0] - s * centre[1], y + s * centre[0] + c * centre[1], centre[2])
-    return Observation(found.label, place, frame, unique, found.in_gripper)
+    return Observation(found.label, place, frame, unique, found.in_gripper, found.doubtful)
 
 
 async def _with_progress(segmentation: Coroutine[Any, Any, T]) -> T:
