@@ -179,3 +179,11 @@ def test_doubtful_observation_does_not_end_a_grip(tracker):
     assert found.grip == grip
     tracker.update("u", [TWIN])
     assert tracker.grasped("u", ["can"]) is None
+
+
+def test_doubtful_observation_is_not_what_is_carried(tracker):
+    (held,) = tracker.update("t", [CAN])
+    tracker.mark_held("t", held)
+    lying = Observation("can", (4.0, 2.0, 0.5), doubtful=True)
+    assert tracker.update("t", [lying]) != [held]
+    assert tracker.update("t", [Observation("can", (6.0, 2.0, 0.5))]) == [held]

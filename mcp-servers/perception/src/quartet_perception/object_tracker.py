@@ -191,7 +191,7 @@ class ObjectTracker:
         for index, one in enumerate(seen):
             if ids[index] is None and one.place is not None:
                 carried = [t for t in free.values() if t.held and t.name == one.name and t.object_id != holding]
-                put_down = carried[0] if carried and not in_gripper else None
+                put_down = carried[0] if carried and not in_gripper and not one.doubtful else None
                 ids[index] = free.pop(put_down.object_id).object_id if put_down else self._new(tracked, one)
         for one, object_id in zip(seen, ids, strict=True):
             if object_id is not None:
