@@ -16,7 +16,7 @@ from quartet_simulation.world_tool.proof import unsolvable
 from quartet_simulation.world_tool.reach import abilities_of, reach_report
 from quartet_simulation.worlds import FILES, find_world, load_world
 from quartet_site import CatalogueObject, load_site
-from tests.support.worlds import with_robot
+from support.worlds import with_robot
 
 FLAT = (FILES / "flat.yaml").read_text()
 ROBOTS = Path(__file__).resolve().parents[3] / "deploy" / "robots"

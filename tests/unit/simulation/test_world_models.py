@@ -18,7 +18,7 @@ from quartet_simulation.world_tool.proof import unsolvable
 from quartet_simulation.worlds import FILES, load_world
 from quartet_simulation.worlds.fixed_model import FixedModels
 from quartet_site import load_site
-from tests.support.worlds import with_robot
+from support.worlds import with_robot
 
 FLAT = yaml.safe_load((FILES / "flat.yaml").read_text())
 SHELF = """<mujoco model="shelf">
