@@ -45,7 +45,9 @@ class Bait:
         udp = self._listener(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0))
         self._listener(socket.AF_UNIX, socket.SOCK_STREAM, str(sockets / "s"))
         self._listener(socket.AF_UNIX, socket.SOCK_STREAM, abstract)
-        self._victim = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+        # In a group of its own: what an unconfined program does to its group must not outlast the test.
+        sleep = [sys.executable, "-c", "import time; time.sleep(3600)"]
+        self._victim = subprocess.Popen(sleep, start_new_session=True)
         self._stack.callback(self._end_victim)
         os.environ["QUARTET_SECRET"] = self.secret
         self._stack.callback(os.environ.pop, "QUARTET_SECRET", None)
