@@ -357,7 +357,7 @@ async def test_services_and_topics_that_command_the_gripper(changed: Any) -> Non
         ),
         (
             {"gripper.command": "Float64", "gripper.command_topic": camera},
-            f"topic {camera} (gripper.command_topic) carries sensor_msgs/msg/Image",
+            f"topic {camera} (gripper.command_topic) carries sensor_msgs/msg/CompressedImage",
             "gripper.command_topic",
         ),
         (
