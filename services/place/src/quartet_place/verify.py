@@ -234,9 +234,6 @@ async def _look_from_above(
     x, y, height = above.position
     if opening is None and released is not None:
         x, y, _ = released
-    if pose.direction not in {None, "above"}:
-        # A hand that leans is not over the middle of a container: it looks into it from where it lets go.
-        opening = None
     for number, position in enumerate(viewpoints((x, y, height), opening), start=1):
         if inside is not None and (opening is None or number > ROUND_VIEWS):
             break
