@@ -234,14 +234,3 @@ def test_what_was_grasped_from_the_front_hangs_flat_from_a_hand_that_points_down
     grip = Grip(grasped, 0.0, 0.14, 0.06)
     lower = z(_Held(Footprint(0.07, 0.10), 0.26, "grasp", grip)) - z(_Held(ORDINARY, 0.26, "grasp", grip))
     assert lower == pytest.approx(robot.hanging_m(tall) - robot.hanging_m(0.26), abs=1e-4)
-
-
-@pytest.mark.parametrize(("board", "barred"), [(0.145, True), (0.25, False)])
-def test_a_board_close_over_an_object_is_in_the_way_back(
-    shelf: Any, see_can: Any, robot: Any, colours: Any, board: float, barred: bool
-) -> None:
-    """The hand fits below it, but on its way back the object rises against it."""
-    _, seen = see_can(shelf(None))
-    scene = shelf(board).cylinder((FAR, 0.0, TOP + 0.061), 0.066, 0.122, colours["red"])
-    choice = choose_grasp(scene.view(eye=(0.05, 0.1, 0.80), target=(0.85, 0.0, 0.75)), seen, robot, (), None, "front")
-    assert ("low over the way back" in choice.obstacle, choice.reachable) == (barred, not barred), choice.obstacle

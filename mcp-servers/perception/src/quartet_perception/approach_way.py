@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from quartet_contracts.tools import PITCH, RISE, Direction
+from quartet_contracts.tools import PITCH, Direction
 from quartet_perception.scene.view import View
-from quartet_site import PASS_M
 
 Array = NDArray[np.float64]
 Quaternion = tuple[float, float, float, float]
@@ -17,8 +16,6 @@ _WRIST_M, _WRIST_RADIUS_M = 0.15, 0.05
 """Behind the flange, the wrist of an arm is at least this long and so far from the axis of the hand."""
 _OVER_M = 0.02
 """What is this near to the axis of a hand from above is over the object, and no tall neighbour of it."""
-_NOISE_M = 0.01
-"""What is seen this little over an object may be the object itself."""
 _SOMETHING_PIXELS = 30
 """So many pixels on the way of the hand are something, and not noise of the depth."""
 
@@ -81,25 +78,6 @@ class ApproachWay:
             points = view.points[::2, ::2][view.valid[::2, ::2] & (view.heights[::2, ::2] > lowest_m)]
             across, off, back = ((points - tip) @ self.axes).T
             there = (back > from_m) & (back < to_m + _WRIST_M) & (np.hypot(across, off) < radius)
-            if int(np.count_nonzero(~view.in_own_hand(points[there]))) > _SOMETHING_PIXELS // 4:
-                return True
-        return False
-
-    def is_low_behind(self, views: Sequence[View], middle: Array, half: float, top: float, length: float) -> bool:
-        """Return whether a view shows something that an object meets on its way back, on which it rises.
-
-        middle: of the object (x, y), base frame [m]. half: of its width [m]. top: height of it [m]. length: of the way
-        back [m].
-        """
-        level, rise = float(np.cos(self.pitch)), max(RISE, float(np.sin(self.pitch)))
-        ahead = np.array((np.cos(self.azimuth), np.sin(self.azimuth)))
-        for view in views:
-            points = view.points[::2, ::2][view.valid[::2, ::2] & (view.heights[::2, ::2] > top + _NOISE_M)]
-            off = points[:, :2] - middle
-            back = -(off @ ahead)
-            gone = np.clip((back + half) / level, 0.0, length)
-            there = (np.abs(off @ self.axes[:2, 0]) < half) & (back > half) & (back < half + level * length)
-            there &= points[:, 2] < top + rise * gone + PASS_M
             if int(np.count_nonzero(~view.in_own_hand(points[there]))) > _SOMETHING_PIXELS // 4:
                 return True
         return False

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from quartet_contracts.tools import PITCH, Direction
 from quartet_perception.errors import NoWayError
 from quartet_perception.estimate import Estimate
-from quartet_perception.grasp import Grasp, plan_grasp, reach_of_pick, way_length
+from quartet_perception.grasp import Grasp, plan_grasp, reach_of_pick
 from quartet_perception.scene.view import View
 from quartet_site import PASS_M, RobotFile
 
@@ -78,11 +78,6 @@ def _obstacle(grasp: Grasp, seen: Estimate, robot: RobotFile, views: Sequence[Vi
     from_m, to_m = grasp.overlap + PASS_M, robot.gripper.finger_offset_m
     if way.is_covered(views, grasp.tip(robot), from_m, to_m, seen.support + PASS_M):
         return "something is in the way of hand and wrist"
-    if way.direction != "above":
-        length = way_length(views[0], seen, way, robot.manipulation.lift_height_m)
-        middle = np.array((seen.solid.x, seen.solid.y))
-        if way.is_low_behind(views, middle, grasp.width / 2, seen.top, length):
-            return "something is low over the way back with the object"
     return ""
 
 
