@@ -13,9 +13,8 @@ from quartet_perception.errors import NoFreeSpaceError, NoWayError
 from quartet_perception.grasp import Grasp, reach_of_pick
 from quartet_perception.grasp_choice import choose_grasp
 from quartet_perception.object_tracker import Grip
-from quartet_perception.placing import ORDINARY, Release
+from quartet_perception.placing import Release
 from quartet_perception.segmenters.base import SegmentedObject
-from quartet_perception.tools.placing import _Held, _placement
 
 TOP = 0.70
 FAR = 0.85
@@ -221,16 +220,3 @@ def test_nothing_is_put_under_a_board_that_is_too_low_for_hand_camera_or_object(
         drop(0.30)
     with pytest.raises(NoFreeSpaceError):
         drop(0.09, CAMERA)
-
-
-@pytest.mark.parametrize(("grasped", "tall"), [("above", 0.26), ("inclined", 0.2546), ("front", 0.10)])
-def test_what_was_grasped_from_the_front_hangs_flat_from_a_hand_that_points_down(
-    robot: Any, grasped: Any, tall: float
-) -> None:
-    def z(held: _Held) -> float:
-        drop = _placement(robot, None, None, held, "floor", None, ["above"], x_bias_m=0.0, crop_radius_m=None)
-        return drop.z
-
-    grip = Grip(grasped, 0.0, 0.14, 0.06)
-    lower = z(_Held(Footprint(0.07, 0.10), 0.26, "grasp", grip)) - z(_Held(ORDINARY, 0.26, "grasp", grip))
-    assert lower == pytest.approx(robot.hanging_m(tall) - robot.hanging_m(0.26), abs=1e-4)

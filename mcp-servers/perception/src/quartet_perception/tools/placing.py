@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import AliasChoices, Field
 
 from quartet_contracts import ObjectId, Term
-from quartet_contracts.tools import LONGEST_WAY_M, PITCH, Direction, Pose3D, advanced
+from quartet_contracts.tools import LONGEST_WAY_M, Direction, Pose3D, advanced
 from quartet_contracts.tools.perception import CameraName, PlacingPoseResult
 from quartet_perception.catalogue import OBJECTS
 from quartet_perception.errors import NotAPlaceError, PerceptionError, UnknownObjectError
@@ -168,8 +168,7 @@ def _placement(
     """
     drops: list[Placement] = []
     for one in directions:
-        height_m = held.height_m if mode == "container" else _height(held, one)
-        release = Release.of(file, height_m, held.grip, one, into=mode == "container", wrist_camera=wrist_camera)
+        release = Release.of(file, held.height_m, held.grip, one, into=mode == "container", wrist_camera=wrist_camera)
         if found is None:
             drop = on_floor(view, held.height_m, file, x_bias_m=x_bias_m, release=release)
         elif mode == "container":
@@ -184,17 +183,6 @@ def _placement(
             return drop
         drops.append(drop)
     return drops[0]
-
-
-def _height(held: _Held, direction: Direction) -> float:
-    """Return how high the held object is in a hand that comes from there [m]: it turns with the hand.
-
-    Of something of which no footprint is known that is its height.
-    """
-    if held.grip is None or held.footprint is ORDINARY:
-        return held.height_m
-    turned = PITCH[direction] - PITCH[held.grip.direction]
-    return float(held.height_m * abs(np.cos(turned)) + held.footprint.along * abs(np.sin(turned)))
 
 
 def _directions(mode: Mode, grip: Grip | None) -> list[Direction]:
