@@ -204,19 +204,3 @@ def test_a_hand_leans_over_the_middle_of_a_container(robot: Any) -> None:
 def test_a_tall_neighbour_is_not_over_an_object(shelf: Any, see_can: Any, robot: Any, colours: Any) -> None:
     beside = shelf(None).box((FAR, 0.065, TOP + 0.15), (0.05, 0.05, 0.30), colours["blue"])
     assert choose_grasp(*see_can(beside), robot, (), CAMERA).grasp.way.direction == "above"
-
-
-def test_nothing_is_put_under_a_board_that_is_too_low_for_hand_camera_or_object(shelf: Any, robot: Any) -> None:
-    """A camera below the board sees the place."""
-    view = shelf(0.20).view(eye=(0.05, 0.1, 0.86), target=(0.85, 0.0, 0.75))
-    foot = Footprint(0.066, 0.066)
-
-    def drop(height: float, camera: Any = None) -> Any:
-        release = Release.of(robot, height, Grip("front", 0.0, 0.14, 0.06), "front")
-        return on_surface(view, whole_shelf(view), height, robot, footprint=foot, wrist_camera=camera, release=release)
-
-    assert drop(0.09).reachable
-    with pytest.raises(NoFreeSpaceError):
-        drop(0.30)
-    with pytest.raises(NoFreeSpaceError):
-        drop(0.09, CAMERA)

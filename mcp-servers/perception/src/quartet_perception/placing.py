@@ -96,16 +96,6 @@ class Release:
         leans = robot.gripper.finger_offset_m * float(np.cos(way.pitch))
         return cls(direction, way.turn_with_camera_up(wrist_camera), leans, above_m)
 
-    def passes_m(self, robot: RobotFile, height_m: float, wrist_camera: Array | None) -> float:
-        """Return from which height over the place things leave room for hand, wrist camera and object [m].
-
-        height_m: of the object [m]. wrist_camera: its 4x4 pose in the frame of the tool flange.
-        """
-        hand = robot.gripper.pad_width_m / 2 + HAND_WIDER_M
-        if wrist_camera is not None:
-            hand = max(hand, float(np.abs(camera_outline(wrist_camera, 0.0)[:, 1]).max()))
-        return max(self.above_m + hand, robot.manipulation.surface_clearance_m + height_m) + _UNDER_M
-
     def at(
         self,
         underside: tuple[float, float, float],
@@ -201,7 +191,7 @@ def on_surface(
     from_above = release.direction == "above"
     grid = _Grid.around(points)
     plane = grid.filled(points)
-    passes = None if from_above else release.passes_m(robot, object_height_m, wrist_camera)
+    passes = None if from_above else release.above_m + robot.gripper.pad_width_m / 2 + HAND_WIDER_M + _UNDER_M
     rises = grid.rises(view, found, height, _noise_of(points), passes)
     standing = np.isfinite(rises)
     x, y = grid.centres()
@@ -456,7 +446,7 @@ class _Grid:
         """Return how high what stands on a surface rises above it in each cell [m], -inf where nothing does.
 
         height, noise_m: of the surface [m]. passes_m: what hovers higher than this over a seen part of the surface
-        stands there no more than a board over a shelf does, and lower things do [m].
+        stands there no more than a board over a shelf does [m].
         """
         points = view.points[view.valid & ~found.mask]
         points = points[(points[:, 2] > height + _THICK_M) & (points[:, 2] < height + _TALL_M)]
@@ -475,8 +465,7 @@ class _Grid:
             return highest
         each = np.arange(1, count + 1)
         cells = np.bincount(labels.ravel(), minlength=count + 1)[1:]
-        hovers = _STANDING_M if passes_m is None else passes_m
-        stands = (np.asarray(ndimage.minimum(lowest, labels, index=each)) < hovers) & (cells >= 2)
+        stands = (np.asarray(ndimage.minimum(lowest, labels, index=each)) < _STANDING_M) & (cells >= 2)
         top = np.asarray(ndimage.maximum(highest, labels, index=each))
         stands &= (cells >= _SPECK_CELLS) | (top > _SPECK_SIGMA * noise_m)
         return np.where(np.concatenate([[False], stands])[labels], highest, -np.inf)
