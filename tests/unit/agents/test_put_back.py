@@ -9,7 +9,6 @@ import pytest
 
 from quartet_agent_runtime import RequestContext, ToolOutcome, VerificationError, WorkClock, failure
 from quartet_contracts import PickReport, Skill, SkillRequest
-from quartet_contracts.tools import LONGEST_WAY_M
 from quartet_pick.verify import verify
 from quartet_site import load_robot, load_site
 
@@ -253,12 +252,3 @@ async def test_a_motion_of_unknown_end_leaves_the_outcome_open() -> None:
     with pytest.raises(VerificationError) as end:
         await verify(hand({STRAIGHT: ["TIMEOUT"]}), CLAIM)
     assert end.value.uncertain
-
-
-async def test_what_was_taken_out_of_a_shelf_is_put_back_from_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(TAKEN, "orientation", [0.0, 0.5**0.5, 0.0, 0.5**0.5])
-    check = hand()
-    await verify(check, CLAIM)
-    assert check.put_back
-    [first, *_] = [given["target"] for tool, given in check.made if tool == MOVE]
-    assert first["position"] == pytest.approx([2.0 - LONGEST_WAY_M, 1.0, 0.9])

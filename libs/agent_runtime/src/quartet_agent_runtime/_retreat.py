@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 
 from quartet_agent_runtime._request_context import RequestContext
-from quartet_contracts.tools import Pose3D, way_out_m, withdrawn
+from quartet_contracts.tools import Pose3D, withdrawn
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, MoveitCode
 from quartet_contracts.tools.nav2 import MotionResult
 from quartet_contracts.tools.results import PolicyCode
@@ -49,7 +49,7 @@ def _at(position: float | None, wanted: float) -> bool:
 
 
 async def retreat(check: RequestContext) -> ArmResult | None:
-    """Withdraw the hand along its fingers, out of a shelf or as far as it gets, then bring it to its transit state.
+    """Withdraw the hand along its fingers by the lift height or as far as it gets, then bring it to its transit state.
 
     A halted hand may be between things that the planner does not know, and its next motion to the side would knock them
     over. So it leaves as it came: straight up where its fingers point down, and out of a shelf where they point ahead.
@@ -65,7 +65,7 @@ async def retreat(check: RequestContext) -> ArmResult | None:
     for further in reversed(range(LIFT_TRIES)):
         now = await check.call(CurrentPoseResult, "moveit__get_current_pose")
         if now.pose is not None:
-            clear = clear or withdrawn(now.pose, way_out_m(now.pose, lift_m))
+            clear = clear or withdrawn(now.pose, lift_m)
             if math.dist(clear.position, now.pose.position) < LEAST_FRACTION * lift_m:
                 return await tuck(check)
             lifted = await check.call(

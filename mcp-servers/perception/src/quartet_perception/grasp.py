@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from quartet_contracts.tools import LONGEST_WAY_M, PITCH, Direction
+from quartet_contracts.tools import PITCH, Direction
 from quartet_perception.approach_way import DOWN, ApproachWay
 from quartet_perception.errors import NoWayError, ObjectTooWideError
 from quartet_perception.estimate import Estimate
@@ -37,6 +37,8 @@ _OVER_SUPPORT_M = 0.02
 """Room wanted below a hand that comes from the front."""
 _LEAST_BITE_M = 0.01
 """The middle of the fingers is at least this far below the top of an object that is grasped from the front."""
+LONGEST_WAY_M = 0.35
+"""A hand does not begin farther before an object, however deep it stands on a shelf."""
 
 
 @dataclass(frozen=True)

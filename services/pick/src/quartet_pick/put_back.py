@@ -2,7 +2,7 @@
 
 from quartet_agent_runtime import RequestContext, is_tucked, retreat, run_turns, settled_grasp
 from quartet_contracts import PickCode
-from quartet_contracts.tools import Pose3D, advanced, way_out_m
+from quartet_contracts.tools import Pose3D, advanced
 from quartet_contracts.tools.moveit import GraspState, GripperResult
 from quartet_contracts.tools.results import CommonCode
 from quartet_procedures import Arm, GaveUpError, Pose, Turns, carry_out, why
@@ -36,7 +36,7 @@ async def put_back(check: RequestContext, grasp: GripperResult) -> str:
         lifted = await retreat(check)
         if lifted is None or not lifted.ok:
             return f"; it was not put back {WHERE}: the arm did not get up from where it is"
-    lift = way_out_m(taken.tool_pose, max(check.robot.manipulation.lift_height_m, LEAST_LIFT_M))
+    lift = max(check.robot.manipulation.lift_height_m, LEAST_LIFT_M)
     low, high = _raised(taken.tool_pose), advanced(taken.tool_pose, -lift).model_dump(mode="json")
     transit = check.robot.arm.transit_state
     arm = Arm(transit, failed=PickCode.PICK_PLAN_FAILED, out_of_reach=PickCode.PICK_REACH_EXCEEDED)

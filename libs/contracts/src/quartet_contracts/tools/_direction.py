@@ -11,10 +11,6 @@ PITCH: dict[Direction, float] = {"above": math.pi / 2, "inclined": math.pi / 4, 
 RISE = 0.19
 """Least rise of a hand that leaves with an object, as a share of its way back along the fingers. The object comes off
 what it stands on, and the way still counts as one along the fingers (quartet_moveit.allowed_collisions)."""
-LONGEST_WAY_M = 0.35
-"""A hand that leans does not begin farther before an object, however deep it stands on a shelf."""
-_LEANS = 0.9
-"""Cosine of the angle between fingers and the vertical below which the hand leans."""
 
 Quaternion = tuple[float, float, float, float]
 Vector = tuple[float, float, float]
@@ -24,15 +20,6 @@ def fingers(orientation: Quaternion) -> Vector:
     """Return where the fingers of a flange with that orientation (x, y, z, w) point: a unit vector."""
     x, y, z, w = orientation
     return 2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)
-
-
-def way_out_m(pose: Pose3D, usual_m: float) -> float:
-    """Return how far back along the fingers a hand is out of where it is [m]: a hand that leans may be in a shelf.
-
-    usual_m: of a hand whose fingers point down, and the least [m].
-    """
-    leans = -fingers(pose.orientation)[2] < _LEANS
-    return max(usual_m, LONGEST_WAY_M) if leans else usual_m
 
 
 def advanced(pose: Pose3D, by_m: float) -> Pose3D:

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from pydantic import AliasChoices, Field
 
 from quartet_contracts import ObjectId, Term
-from quartet_contracts.tools import LONGEST_WAY_M, Direction, Pose3D, advanced
+from quartet_contracts.tools import Direction, Pose3D, advanced
 from quartet_contracts.tools.perception import CameraName, PlacingPoseResult
 from quartet_perception.catalogue import OBJECTS
 from quartet_perception.errors import NotAPlaceError, PerceptionError, UnknownObjectError
-from quartet_perception.grasp import OBLONG, clearance
+from quartet_perception.grasp import LONGEST_WAY_M, OBLONG, clearance
 from quartet_perception.object_query import PLACING_POSE, HeldIdArgument, ObjectQuery, id_scope, kinds_of_names
 from quartet_perception.object_tracker import Grip
 from quartet_perception.perceiver import Perceiver
