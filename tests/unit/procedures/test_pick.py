@@ -386,12 +386,3 @@ def test_a_barred_way_without_another_one_is_reported_as_such(run_pick, robot):
     assert "something is in the way" in report["reason"]
     assert robot.made("plan_cartesian_path") == []
     assert robot.made("plan_and_execute")[-1] == TUCK
-
-
-@pytest.mark.parametrize("listed", [3, "front", {"front": 1}, [["front"], "up", None, *["front"] * 99]])
-def test_only_known_directions_are_asked_for_and_each_once(run_pick, robot, listed):
-    robot.say("get_topdown_grasp_pose", {**ways(), "other_directions": listed}, {**front(1.3), "reachable": False})
-    robot.fail("plan_and_execute", "OUT_OF_REACH")
-    assert run_pick().report["error_code"] == "PICK_REACH_EXCEEDED"
-    asked = [given["direction"] for given in robot.made("get_topdown_grasp_pose")[1:]]
-    assert asked == (["front"] if isinstance(listed, list) else [])

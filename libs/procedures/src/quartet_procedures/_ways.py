@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from quartet_contracts.tools import PITCH
 from quartet_contracts.tools.moveit import MoveitCode
 from quartet_procedures._arm import Arm
 from quartet_procedures._turns import Call, Result, Turns, carry_out
@@ -37,9 +36,7 @@ def on_any_way(
     failure of the first way.
     """
     first: Result | None = None
-    listed = pose.get("other_directions")
-    known = [one for one in cast("list[Any]", listed) if one in list(PITCH)] if isinstance(listed, list) else []
-    others = list(dict.fromkeys(known))
+    others = [str(one) for one in cast("list[Any]", pose.get("other_directions") or [])]
     while True:
         try:
             return (yield from attempt(pose))
