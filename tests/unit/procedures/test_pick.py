@@ -367,22 +367,3 @@ def test_the_second_look_keeps_the_direction(run_pick, robot):
     assert run_pick().report["success"]
     asked = {"object_name": "red can", "camera": "arm", "direction": "front"}
     assert robot.made("get_topdown_grasp_pose")[1] == asked
-
-
-def test_a_way_that_a_nearer_look_finds_barred_is_given_up(run_pick, robot):
-    barred = {**front(1.35), "reachable": False, "message": "something is in the way"}
-    first = {**front(1.3), "look_again": True, "other_directions": ["above"]}
-    robot.say("get_topdown_grasp_pose", first, barred, ways())
-    assert run_pick().report["success"]
-    assert robot.made("get_topdown_grasp_pose")[-1] == {"object_name": "red can", "direction": "above"}
-    assert robot.made("plan_cartesian_path")[0] == GRASP["grasp_pose"]
-
-
-def test_a_barred_way_without_another_one_is_reported_as_such(run_pick, robot):
-    barred = {**front(1.35), "reachable": False, "message": "something is in the way"}
-    robot.say("get_topdown_grasp_pose", {**front(1.3), "look_again": True}, barred)
-    report = run_pick().report
-    assert report["error_code"] == "PICK_PLAN_FAILED"
-    assert "something is in the way" in report["reason"]
-    assert robot.made("plan_cartesian_path") == []
-    assert robot.made("plan_and_execute")[-1] == TUCK

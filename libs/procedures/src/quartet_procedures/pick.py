@@ -18,7 +18,7 @@ from quartet_procedures._turns import (
     procedure,
     why,
 )
-from quartet_procedures._ways import NoWayError, on_any_way, raise_without_way
+from quartet_procedures._ways import on_any_way, raise_without_way
 from quartet_procedures.errors import GaveUpError
 
 POSE = "perception__get_topdown_grasp_pose"
@@ -85,9 +85,6 @@ def _second_pose(arm: Arm, request: dict[str, Any], first: Result) -> Turns[tupl
     if usable and nearer.get("too_uncertain"):
         yield from arm.transit()
         raise GaveUpError(PickCode.PICK_PLAN_FAILED, f"'{wanted}' is not located well enough: {nearer.message}")
-    if usable and nearer.get("reachable") is False and _given(first):
-        # Something is in the way, and perception now expects this grasp: the first one is out of date.
-        raise NoWayError(nearer)
     if not usable or nearer.get("reachable") is False:
         return first, []
     as_open = nearer.get("open_position") == first.get("open_position")
