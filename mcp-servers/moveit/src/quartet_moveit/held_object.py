@@ -46,8 +46,7 @@ class HeldObject:
         self._size: Size | None = None
         """As it was told when the fingers closed, until they are empty."""
         self._tilt = 0.0
-        """Angle of the fingers to the vertical about the direction in which they close, when they closed [rad]; 0 once
-        they are empty."""
+        """Angle of the fingers to the vertical about the direction in which they close, when they closed [rad]."""
         self._attached = False
         self._attached_size: Size | None = None
         """Size of what is attached; None: of something of which none was told."""
@@ -73,7 +72,7 @@ class HeldObject:
         if now.state is GraspState.HOLDING:
             self._noted, self._width, self._size = True, now.width_m or 0.0, size_m or self._size
         elif now.state is GraspState.EMPTY:
-            self._noted, self._width, self._size, self._tilt = True, None, None, 0.0
+            self._noted, self._width, self._size = True, None, None
 
     async def closed(self, now: GripperResult, size_m: Size | None, pose: Pose3D | None) -> None:
         """Bring the planning scene in line with the gripper after it was closed on something of that size.
