@@ -1,7 +1,7 @@
 """The direction from which an object is grasped: from above first, then as far as the cameras have seen room."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,9 +64,7 @@ def choose_grasp(
         except NoWayError:
             continue
         if not choice.obstacle:
-            # The planner may find the way from above free.
-            retry: list[Direction] = ["above"] if first.reachable else []
-            return replace(choice, others=[*choice.others, *retry])
+            return choice
     return first
 
 
