@@ -38,12 +38,6 @@ class Played(RequestContext):
     """To which the robot was driven."""
     approached: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     """To which it was to drive straight in."""
-    height: float = 0.8
-    """Of the middle of the can above the floor [m]."""
-    short_m: float = 0.0
-    """So far before each pose navigation ends."""
-    open: bool = False
-    """Whether the drive straight in is free."""
 
     async def outcome(self, tool: str, *, timeout_s: float | None = None, **given: Any) -> ToolOutcome:
         if tool == "nav2__get_robot_pose":
@@ -53,25 +47,20 @@ class Played(RequestContext):
             if self.all_free and math.dist((self.here.x, self.here.y), self.free) > 0.1:
                 return ToolOutcome({"ok": True, "detections": []})
             seen = {"label": "red coke can", "score": 0.9, "box_xyxy": [0, 0, 9, 9], "camera": given["camera"]}
-            where = {"position_base": [*at, self.height], "size_m": [0.06, 0.06, 0.12]}
-            return ToolOutcome({"ok": True, "detections": [{**seen, **where}]})
+            return ToolOutcome({"ok": True, "detections": [{**seen, "position_base": [*at, 0.1]}]})
         if tool == "nav2__get_path_from_robot":
             self.asked += 1
             if self.all_free or math.dist((given["goal_x"], given["goal_y"]), self.free) < 0.1:
                 return ToolOutcome({"ok": True, "length_m": 1.0})
             return barred("PLANNER_GOAL_OCCUPIED")
         if tool == "nav2__navigate_to_pose":
-            yaw, short = given["yaw"], self.short_m
-            self.here = Pose2D(x=given["x"] - short * math.cos(yaw), y=given["y"] - short * math.sin(yaw), yaw=yaw)
+            self.here = Pose2D(x=given["x"], y=given["y"], yaw=given["yaw"])
             self.poses.append(self.here)
             return ToolOutcome({"ok": True})
         if tool == "nav2__spin_robot":
             return ToolOutcome({"ok": True})
         assert tool == "nav2__approach_target", tool
         self.approached.append(to_map(self.here, (given["target_x_base"], given["target_y_base"])))
-        if self.open:
-            self.here = facing(MIDDLE, 0.0, given["standoff_m"])
-            return ToolOutcome({"ok": True})
         return barred("DRIVE_COLLISION_AHEAD")
 
 
@@ -93,10 +82,9 @@ def played(free: tuple[float, float], *, all_free: bool = False) -> Played:
     return Played(request, ROBOT, SITE, none, none, clock, ("anna",), free=free, all_free=all_free)
 
 
-async def stands(nav2: Played, standoff: float = STANDOFF):
-    target = Target("red coke can", KITCHEN, "object", standoff, None)
-    sight = Sight(MIDDLE, MIDDLE, to_base(nav2.here, MIDDLE), height=nav2.height - 0.06)
-    return await stand_before(nav2, target, sight)
+async def stands(nav2: Played):
+    target = Target("red coke can", KITCHEN, "object", STANDOFF, None)
+    return await stand_before(nav2, target, Sight(MIDDLE, MIDDLE, to_base(nav2.here, MIDDLE)))
 
 
 @pytest.mark.parametrize("degrees", [17, -35, *BETWEEN_DEG[:4]])
@@ -120,10 +108,8 @@ async def test_an_object_is_stood_before_from_where_a_hand_from_the_front_reache
     """At the back of a desk no pose at the standoff is free."""
     reach = ROBOT.arm.reach_front_m
     assert reach is not None
-    nav2 = played((0.0, 0.0))
-    nav2.height = 0.85
     pose = facing(MIDDLE, 0.0, reach - ROBOT.approach.tolerance_m)
-    nav2.free = (pose.x, pose.y)
+    nav2 = played((pose.x, pose.y))
     standing = await stands(nav2)
     assert standing.reached, standing
     assert math.dist((nav2.here.x, nav2.here.y), (pose.x, pose.y)) < 0.01
@@ -131,31 +117,6 @@ async def test_an_object_is_stood_before_from_where_a_hand_from_the_front_reache
     surface = Target("red coke can", KITCHEN, "surface", STANDOFF, None)
     nav2 = played((pose.x, pose.y))
     assert not (await stand_before(nav2, surface, Sight(MIDDLE, MIDDLE, to_base(nav2.here, MIDDLE)))).reached
-
-
-@pytest.mark.parametrize(("top", "away"), [(0.75, 1.20), (0.375, 1.065), (0.0, 0.93)])
-@pytest.mark.parametrize(("farther", "reached"), [(-0.02, True), (0.02, False)])
-async def test_a_hand_from_the_front_reaches_less_far_down(top, away, farther, reached):
-    """And where the robot stands short of such a pose, no slack is added to its reach."""
-    nav2 = played((0.0, 0.0))
-    nav2.height, nav2.short_m = top + 0.06, ROBOT.approach.tolerance_m + farther
-    pose = facing(MIDDLE, 0.0, away - ROBOT.approach.tolerance_m)
-    nav2.free = (pose.x, pose.y)
-    # A low thing is reached from the slack of a usual pose, too.
-    standing = await stands(nav2, standoff=0.5)
-    assert standing.reached is reached, standing
-
-
-@pytest.mark.parametrize("height", [0.06, 0.85])
-async def test_a_robot_that_ends_short_of_the_standoff_drives_in(height):
-    """Only where no pose at the standoff is free it stays farther off."""
-    pose = facing(MIDDLE, 0.0, STANDOFF)
-    nav2 = played((pose.x, pose.y))
-    nav2.here, nav2.height, nav2.short_m, nav2.open = facing(MIDDLE, 0.0, 2.4), height, 0.30, True
-    standing = await stands(nav2)
-    assert standing.reached, standing
-    assert len(nav2.poses) == 1
-    assert math.dist((nav2.here.x, nav2.here.y), MIDDLE) == pytest.approx(STANDOFF)
 
 
 @pytest.mark.parametrize(("degrees", "reached"), [(-17, True), (BETWEEN_DEG[0], False)])

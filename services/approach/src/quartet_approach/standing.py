@@ -45,16 +45,14 @@ async def stand_before(check: RequestContext, target: Target, sight: Sight) -> S
     Where no other side is free, the robot stands nearer than usual instead.
     """
     note, fresh = "", False
-    usual = limit = target.standoff + check.robot.approach.tolerance_m
     if target.other_side:
         if (moved := await _from_another_side(check, target, sight)) is not None:
-            sight, fresh = moved.sight, True
-            limit = max(limit, moved.reach)
+            sight, fresh = moved, True
         else:
             # The robot may have driven to some of these poses, so that the target is elsewhere relative to it now.
             sight = remembered(sight, await check.pose())
             target = replace(target, standoff=target.standoff - NEARER_M)
-            usual = limit = target.standoff + check.robot.approach.tolerance_m
+    limit = target.standoff + check.robot.approach.tolerance_m
     for _ in range(ROUNDS):
         if sight.distance <= limit:
             fresh = await _settled(check, target, sight) and fresh
@@ -80,12 +78,13 @@ async def stand_before(check: RequestContext, target: Target, sight: Sight) -> S
         if moved is None:
             note = note or "no free pose in front of the target could be reached"
             break
-        sight, note, fresh = moved.sight, "", True
-        limit = max(limit, moved.reach)
+        sight, note, fresh = moved, "", True
+        # Where no pose at the standoff is free, a hand that comes from the front reaches an object from here.
+        limit = max(limit, _farthest(check, target) if sight.distance > limit + FAR_ENOUGH_M else 0.0)
     last = sight if fresh else await _look_again(check, target, sight)
     if last is None:
         return Standing(False, None, "the last look does not show the target")
-    reached = last.distance <= max(limit, usual + FAR_ENOUGH_M)
+    reached = last.distance <= limit + FAR_ENOUGH_M
     return Standing(reached, last, note or f"{last.distance:.2f} m before the target, standoff {target.standoff:.2f} m")
 
 
@@ -110,24 +109,14 @@ async def _look_again(check: RequestContext, target: Target, sight: Sight) -> Si
     return await look(check, target, expected=sight.centre)
 
 
-@dataclass(frozen=True)
-class _Moved:
-    """What is seen from another side; `reach`: of a hand that comes from the front, 0 at a pose at the standoff [m]."""
-
-    sight: Sight
-    reach: float
-
-
-async def _from_another_side(check: RequestContext, target: Target, sight: Sight) -> _Moved | None:
+async def _from_another_side(check: RequestContext, target: Target, sight: Sight) -> Sight | None:
     """Navigate to free poses on all sides of the target until it is seen from one."""
     here = await check.pose()
     around_deg = ASIDE_DEG if target.other_side and target.kind == "surface" else AROUND_DEG
     usual = [*_given(check, target, here), *_around(check, target, sight, here, around_deg)]
     between = _around(check, target, sight, here, BETWEEN_DEG)
-    reach = _farthest(check, target, sight)
-    back = replace(target, standoff=reach - check.robot.approach.tolerance_m)
-    farther = _around(check, back, sight, here, AROUND_DEG) if back.standoff > 0 else []
-    for poses, reaches in ((usual, 0.0), (between, 0.0), (farther, reach)):
+    back = replace(target, standoff=_farthest(check, target) - check.robot.approach.tolerance_m)
+    for poses in (usual, between, _around(check, back, sight, here, AROUND_DEG) if back.standoff > 0 else []):
         driven = False
         for pose in poses:
             if await drive_if_open(check, pose):
@@ -135,24 +124,20 @@ async def _from_another_side(check: RequestContext, target: Target, sight: Sight
             driven = True
             again = await _look_again(check, target, sight)
             if again is not None:
-                return _Moved(again, reaches)
+                return again
         if driven:
             # Nothing bars the way to the target: it is not seen from its sides.
             break
     return None
 
 
-def _farthest(check: RequestContext, target: Target, sight: Sight) -> float:
+def _farthest(check: RequestContext, target: Target) -> float:
     """Return how far from the robot an object may be at most, where the base gets no nearer [m].
 
-    That is the reach of a hand which comes from the front, linear between the floor's and a table's; without it in
-    robot.yaml, and for places, 0.
+    That is the reach of a hand which comes from the front; without it in robot.yaml, and for places, 0.
     """
-    arm = check.robot.arm
-    if arm.reach_front_m is None or target.kind != "object":
-        return 0.0
-    part = min(sight.height / arm.reach_top_down_height_m, 1.0)
-    return arm.reach_floor_m + part * (arm.reach_front_m - arm.reach_floor_m)
+    reach = check.robot.arm.reach_front_m
+    return reach if reach is not None and target.kind == "object" else 0.0
 
 
 def _given(check: RequestContext, target: Target, here: Pose2D) -> list[Pose2D]:

@@ -1,7 +1,7 @@
 """The target that the robot has to stand before, and where it was last seen."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from quartet_agent_runtime import RequestContext
@@ -88,14 +88,12 @@ class Sight:
         centre: Its middle [m, map frame].
         aim: The point that the standoff is measured to: of a surface its near edge [m, map frame].
         aim_base: The same in the base frame.
-        height: Height of its underside above the floor [m].
     """
 
     centre: Point
     aim: Point
     aim_base: Point
     object_id: str | None = None
-    height: float = 0.0
 
     @property
     def distance(self) -> float:
@@ -279,7 +277,7 @@ async def is_in_hand(check: RequestContext, target: Target) -> bool:
 
 def remembered(sight: Sight, pose: Pose2D) -> Sight:
     """Return the target relative to where the robot stands now, without looking again."""
-    return replace(sight, aim_base=to_base(pose, sight.aim))
+    return Sight(sight.centre, sight.aim, to_base(pose, sight.aim), sight.object_id)
 
 
 def _sight(target: Target, pose: Pose2D, detection: Detection) -> Sight | None:
@@ -288,9 +286,7 @@ def _sight(target: Target, pose: Pose2D, detection: Detection) -> Sight | None:
     middle = detection.position_base[:2]
     near = detection.near_point_base
     aim = near[:2] if target.kind == "surface" and near is not None else middle
-    tall = 0.0 if detection.size_m is None else detection.size_m[2]
-    height = max(0.0, detection.position_base[2] - tall / 2)
-    return Sight(to_map(pose, middle), to_map(pose, aim), aim, detection.object_id, height)
+    return Sight(to_map(pose, middle), to_map(pose, aim), aim, detection.object_id)
 
 
 def _is_clear(detection: Detection) -> bool:
