@@ -55,17 +55,8 @@ def lost_on_the_way(put: Callable[[str, tuple[float, float, float]], Any]) -> Ca
     return see
 
 
-WITHIN_REACH = pytest.mark.xfail(
-    strict=True, reason="the next pick takes the twin at the target, which is within reach inclined, for the lost can"
-)
-
-
 @pytest.mark.parametrize(
-    ("target", "area", "twin_at"),
-    [
-        (BIN, "kitchen", IN_THE_BIN),
-        pytest.param(TABLE, "living room", ON_THE_TABLE, marks=WITHIN_REACH),
-    ],
+    ("target", "area", "twin_at"), [(BIN, "kitchen", IN_THE_BIN), (TABLE, "living room", ON_THE_TABLE)]
 )
 def test_one_that_looks_like_it_at_the_target_is_not_reported_as_the_one_that_was_lost(
     stack: Stack, run: Any, reset: Any, truth: Any, put: Any, target: str, area: str, twin_at: Any
