@@ -41,7 +41,7 @@ def met(monkeypatch: pytest.MonkeyPatch | None) -> tuple[int, int]:
             """Across the line of sight, with the fingers fully open, whatever stands there."""
             grasp = plan_grasp(view, seen, robot, *more)
             yaw = grasp.yaw if grasp.oriented else np.arctan2(seen.solid.y, seen.solid.x) + np.pi / 2
-            return replace(grasp, yaw=float(yaw), turn=float(yaw), opening=robot.gripper.stroke_m)
+            return replace(grasp, yaw=float(yaw), opening=robot.gripper.stroke_m)
 
         monkeypatch.setattr(grasps, "plan_grasp", careless)
     result = grasps.run(BenchParameters(episodes=2, seed=SEED, sensors="typical"))
