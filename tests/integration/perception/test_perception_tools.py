@@ -367,7 +367,7 @@ async def test_a_grasp_between_neighbours_opens_less_and_asks_for_another_look(e
 async def test_a_look_from_above_asks_for_no_other(eyes, studio, monkeypatch):
     looks = []
 
-    def from_above(way, camera, centre):
+    def from_above(camera, centre):
         looks.append((camera[2], centre[2]))
         return True
 
@@ -377,7 +377,7 @@ async def test_a_look_from_above_asks_for_no_other(eyes, studio, monkeypatch):
     studio.place("red cup", 0.8, -0.093, 0.0)
     asked = {"object_name": "green tea box", "camera": "front"}
     assert (await eyes.call("get_topdown_grasp_pose", **asked))["look_again"]
-    monkeypatch.setattr("quartet_perception.tools.grasp._is_along", from_above)
+    monkeypatch.setattr("quartet_perception.tools.grasp._is_from_above", from_above)
     assert not (await eyes.call("get_topdown_grasp_pose", **asked))["look_again"]
     [(camera, centre)] = looks
     assert camera - centre > 0.9, "the front camera is above the box"
@@ -409,12 +409,12 @@ async def test_a_grasp_is_planned_with_the_other_camera_s_picture_and_the_wrist_
         planned.append(given)
         return plan_grasp(*given)
 
-    monkeypatch.setattr("quartet_perception.grasp_choice.plan_grasp", noted)
+    monkeypatch.setattr("quartet_perception.tools.grasp.plan_grasp", noted)
     studio.reset(0)
     studio.place("purple toy block", 0.8, 0.0, 0.0)
     for camera in ("front", "arm"):
         assert (await eyes.call("get_topdown_grasp_pose", object_name="purple toy block", camera=camera))["ok"]
-    (first, _, _, none, *_), (second, _, _, before, mount, _) = planned
+    (first, _, _, none, _), (second, _, _, before, mount) = planned
     assert (first.camera, none, second.camera) == ("front", [], "arm")
     assert [view.camera for view in before] == ["front"]
     assert mount[:3, 3] == pytest.approx((0.0, -0.075, 0.015), abs=0.002)

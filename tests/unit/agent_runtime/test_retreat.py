@@ -102,25 +102,3 @@ async def test_an_arm_that_has_no_way_up_goes_aside_from_where_it_is(code: str) 
     arm: Any = Arm((code, 0.0))
     await retreat(arm)
     assert arm.aside == [LOW_M]
-
-
-async def test_a_hand_that_points_into_a_shelf_leaves_it_before_the_arm_goes_aside() -> None:
-    """Straight up a board would be in its way, and aside the walls."""
-    ahead = Pose3D(position=(0.8, 0.1, 0.8), orientation=(0.0, 0.5**0.5, 0.0, 0.5**0.5), frame_id="base_footprint")
-    went: list[tuple[str, Any]] = []
-
-    class InShelf(Arm):
-        async def call(self, result: type[Any], tool: str, **arguments: Any) -> Any:
-            went.append((tool, arguments.get("position")))
-            if tool == "moveit__get_current_pose":
-                at = went[-2][1] if len(went) > 1 else ahead.position
-                return result(pose=ahead.model_copy(update={"position": tuple(at)}))
-            return result()
-
-    arm: Any = InShelf()
-    await retreat(arm)
-    tools = [tool for tool, _ in went]
-    assert tools[-1] == "moveit__plan_and_execute"
-    (x, y, z) = next(at for tool, at in went if tool == "moveit__plan_cartesian_path")
-    assert (x, y) == pytest.approx((0.8 - LIFT_M, 0.1))
-    assert 0.8 < z < 0.8 + LIFT_M / 4

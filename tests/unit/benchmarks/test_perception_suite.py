@@ -12,7 +12,6 @@ from quartet_benchmarks.rough_catalogue import SIZE_ERROR
 from quartet_benchmarks.stage import Stage
 from quartet_deployment import project_root
 from quartet_perception import Catalogue, Grasp
-from quartet_perception.approach_way import DOWN
 from quartet_perception.grasp_uncertainty import GraspUncertainty
 from quartet_simulation.simulation import Simulation
 from quartet_site import load_robot, load_site
@@ -30,9 +29,6 @@ GRASP = Grasp(
     room=0.02,
     hidden=0.0,
     uncertainty=GraspUncertainty(0.004, 0.004, 0.02, 0.001, 0.005),
-    way=DOWN,
-    turn=0.7,
-    overlap=0.05,
 )
 
 

@@ -17,10 +17,9 @@ from quartet_perception import (
     placing,
     plan_grasp,
 )
-from quartet_perception.approach_way import downward
 from quartet_perception.errors import NoFreeSpaceError, ObjectTooWideError, TooFewPointsError
 from quartet_perception.estimate import still_there
-from quartet_perception.grasp import reach_of_pick
+from quartet_perception.grasp import downward, reach_of_pick
 from quartet_perception.hand_room import camera_outline
 from quartet_perception.scene.solids import Solid
 from quartet_site import Gripper

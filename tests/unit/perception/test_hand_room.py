@@ -10,7 +10,7 @@ from quartet_perception import ColourShapeSegmenter, estimate, plan_grasp
 from quartet_perception.hand_room import ROOM_M, HandRoom
 from quartet_perception.scene.occupied import occupied
 from quartet_perception.scene.solids import Solid
-from quartet_perception.tools.grasp import _is_along
+from quartet_perception.tools.grasp import _is_from_above
 
 TABLE = 0.45
 CAN = Solid("cylinder", (0.066, 0.066, 0.118)).place(0.85, 0.0, TABLE)
@@ -138,7 +138,7 @@ def test_the_camera_goes_to_the_side_that_is_seen_and_a_grasp_is_not_sure_withou
 )
 def test_a_look_from_above_is_near_and_steep(eye, steep):
     """From 0.4 m beside a low thing, what is behind its tall neighbour is hidden still."""
-    assert _is_along((0.0, 0.0, -1.0), eye, (0.85, 0.0, 0.83)) == steep
+    assert _is_from_above(eye, (0.85, 0.0, 0.83)) == steep
 
 
 def test_the_hand_turns_round_where_its_camera_would_meet_something(with_can, colours, robot, catalogue):

@@ -7,7 +7,7 @@ import pytest
 
 from quartet_contracts.tools.perception import SAME_PLACE_M
 from quartet_perception.errors import UnknownObjectIdError
-from quartet_perception.object_tracker import MAX_OBJECTS, MAX_TASKS, Grip, ObjectTracker, Observation
+from quartet_perception.object_tracker import MAX_OBJECTS, MAX_TASKS, ObjectTracker, Observation
 
 CAN, TWIN = Observation("can", (1.0, 0.0, 0.9)), Observation("can", (1.0, 0.25, 0.9))
 
@@ -147,38 +147,12 @@ def test_the_register_is_bounded(tracker):
         tracker.get("t", kept)
 
 
-def test_what_an_earlier_task_grasped_is_known_until_it_is_seen_outside_of_the_gripper(tracker):
-    grip = Grip("front", 0.0, 0.2, 0.06)
-    (first,) = tracker.update("t", [CAN])
-    tracker.mark_grasp_target("t", first, 0.12, grip)
-    tracker.update("u", [replace(CAN, in_gripper=True)])
-    for task, height in (("t", 0.12), ("u", None)):
-        found = tracker.grasped(task, ["can"])
-        assert (found.height_m, found.grip) == (height, grip)
-        assert tracker.grasped(task, ["cup"]) is None
-    tracker.update("u", [CAN])
-    assert tracker.grasped("u", ["can"]) is None
-    assert tracker.grasped("t", ["can"]).grip == grip, "that task goes on with what it grasped"
-
-
 def test_doubtful_lookalike_beside_a_confirmed_object_is_another_thing(tracker):
     doubtful = replace(CAN, doubtful=True)
     (confirmed,) = tracker.update("t", [doubtful])
     tracker.settle("t", confirmed, is_it=True)
     assert tracker.update("t", [moved(doubtful, 0.05)]) == [confirmed], "it stays doubtful where it stands"
     assert tracker.update("t", [moved(doubtful, 0.05 + 0.15)]) != [confirmed]
-
-
-def test_doubtful_observation_does_not_end_a_grip(tracker):
-    grip = Grip("front", 0.0, 0.2, 0.06)
-    (first,) = tracker.update("t", [CAN])
-    tracker.mark_grasp_target("t", first, 0.12, grip)
-    tracker.update("u", [replace(TWIN, doubtful=True)])
-    found = tracker.grasped("u", ["can"])
-    assert found is not None
-    assert found.grip == grip
-    tracker.update("u", [TWIN])
-    assert tracker.grasped("u", ["can"]) is None
 
 
 def test_doubtful_observation_is_not_what_is_carried(tracker):

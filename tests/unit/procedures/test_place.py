@@ -179,26 +179,3 @@ def test_object_that_is_still_held_was_not_put_down(run_place, robot):
     report = run_place().report
     assert report["error_code"] == "PLACE_DROP_VERIFY_FAILED"
     assert "still in the gripper" in report["reason"]
-
-
-@pytest.mark.parametrize(
-    ("failing", "code"), [("plan_and_execute", "OUT_OF_REACH"), ("plan_cartesian_path", "PATH_INCOMPLETE")]
-)
-def test_another_direction_is_tried_where_the_arm_cannot_go_on_the_first_way(run_place, robot, failing, code):
-    leaning = {**DROP, "reachable": True, "place_pose": pose(1.1), "pre_place_pose": pose(1.2)}
-    robot.say("get_topdown_placing_pose", {**DROP, "other_directions": ["inclined"]}, leaning)
-    robot.fail(failing, code)
-    assert run_place(target_id="obj_t").report["success"]
-    asked = {"target_id": "obj_t", "held_object": "red can", "object_height_m": 0.1}
-    assert robot.made("get_topdown_placing_pose") == [asked, {**asked, "direction": "inclined"}]
-    assert robot.made("plan_cartesian_path")[-2:] == [pose(1.1), pose(1.2)]
-    assert len(robot.made("open_gripper")) == 1
-
-
-def test_without_a_direction_left_the_first_failure_is_reported(run_place, robot):
-    robot.say("get_topdown_placing_pose", {**DROP, "other_directions": ["inclined"]}, {**DROP, "reachable": False})
-    robot.fail("plan_and_execute", "OUT_OF_REACH")
-    report = run_place().report
-    assert report["error_code"] == "PLACE_REACH_EXCEEDED"
-    assert robot.made("open_gripper") == []
-    assert robot.made("plan_and_execute")[-1] == TUCK

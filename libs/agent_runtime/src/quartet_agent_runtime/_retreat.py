@@ -5,7 +5,6 @@ import math
 from collections.abc import Sequence
 
 from quartet_agent_runtime._request_context import RequestContext
-from quartet_contracts.tools import Pose3D, withdrawn
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, MoveitCode
 from quartet_contracts.tools.nav2 import MotionResult
 from quartet_contracts.tools.results import PolicyCode
@@ -49,30 +48,30 @@ def _at(position: float | None, wanted: float) -> bool:
 
 
 async def retreat(check: RequestContext) -> ArmResult | None:
-    """Withdraw the hand along its fingers by the lift height or as far as it gets, then bring it to its transit state.
+    """Raise the arm straight up by the lift height or as far as it gets, then bring it to its transit state.
 
-    A halted hand may be between things that the planner does not know, and its next motion to the side would knock them
-    over. So it leaves as it came: straight up where its fingers point down, and out of a shelf where they point ahead.
-    It goes aside only when it is measured there or has no way farther back. A lift that got a part of the way goes on;
-    one that is refused or halted for another reason, such as a base of which it is not known yet that it stands, or a
-    server that has just been started and does not know where the arm is, is tried again: LIFT_TRIES times in all. What
-    does not succeed is left to the model. Returns how the last motion ended, None where it is not known where the arm
-    is. Raises VerificationError.
+    A halted arm may be low between things that the planner does not know, and its next motion to the side would knock
+    them over. So it goes aside only when it is measured up or has no way further up. A lift that got a part of the way
+    goes on; one that is refused or halted for another reason, such as a base of which it is not known yet that it
+    stands, or a server that has just been started and does not know where the arm is, is tried again: LIFT_TRIES times
+    in all. What does not succeed is left to the model. Returns how the last motion ended, None where it is not known
+    where the arm is. Raises VerificationError.
     """
     arm, lift_m = check.robot.arm, check.robot.manipulation.lift_height_m
-    clear: Pose3D | None = None
+    top: float | None = None
     lifted: ArmResult | None = None
     for further in reversed(range(LIFT_TRIES)):
         now = await check.call(CurrentPoseResult, "moveit__get_current_pose")
         if now.pose is not None:
-            clear = clear or withdrawn(now.pose, lift_m)
-            if math.dist(clear.position, now.pose.position) < LEAST_FRACTION * lift_m:
+            x, y, z = now.pose.position
+            top = z + lift_m if top is None else top
+            if top - z < LEAST_FRACTION * lift_m:
                 return await tuck(check)
             lifted = await check.call(
                 ArmResult,
                 "moveit__plan_cartesian_path",
                 group=arm.group,
-                position=list(clear.position),
+                position=[x, y, top],
                 orientation=list(now.pose.orientation),
                 frame_id=now.pose.frame_id,
                 min_fraction=LEAST_FRACTION,

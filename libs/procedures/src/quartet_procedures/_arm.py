@@ -31,7 +31,7 @@ class Arm:
 
     @staticmethod
     def above(pose: Pose, lower_by_m: float | None, say: str = "") -> Call:
-        """Return a motion to `pose`, or up to `lower_by_m` [m] farther along the fingers where that is not possible."""
+        """Return a motion to `pose`, or up to `lower_by_m` [m] below it where the arm gets no higher."""
         lower = {} if lower_by_m is None else {"lower_by_m": lower_by_m}
         return Call(MOVE, {"target_type": "pose", "target": _target(pose), **lower}, say)
 

@@ -1,6 +1,5 @@
-"""Pick: grasp the object that the robot stands before and lift it. pick.md has it in words."""
+"""Pick: grasp the object that the robot stands before, from above, and lift it. pick.md has it in words."""
 
-from functools import partial
 from typing import Any
 
 from quartet_contracts import PickCode
@@ -18,7 +17,6 @@ from quartet_procedures._turns import (
     procedure,
     why,
 )
-from quartet_procedures._ways import on_any_way, raise_without_way
 from quartet_procedures.errors import GaveUpError
 
 POSE = "perception__get_topdown_grasp_pose"
@@ -42,16 +40,10 @@ def pick(request: dict[str, Any], facts: dict[str, Any]) -> Procedure:
 def _grasp(arm: Arm, request: dict[str, Any]) -> Turns[Result]:
     """Close the fingers on the object, at the second try at the latest; return the grasp pose that led to it."""
     wanted = str(request["object_name"])
-
-    def attempt(pose: Result) -> Turns[tuple[Result, Result]]:
-        pose, before = yield from _second_pose(arm, request, pose)
-        return pose, (yield from _close(arm, pose, before, wanted))
-
     for number in range(TRIES):
-        first = yield from _first_pose(arm, request)
-        ask = partial(_ask_pose, request, None)
-        pose, state = yield from on_any_way(arm, first, attempt, ask, f"'{wanted}'")
-        if _may_hold(state):
+        pose = yield from _first_pose(arm, request)
+        pose, above = yield from _second_pose(arm, request, pose)
+        if _may_hold((yield from _close(arm, pose, above, wanted))):
             return pose
         opened = (yield from carry_out(arm.open()))[-1]
         yield from arm.up(_lift_pose(pose), pose.get("lift_min_fraction"), pose.get("pre_grasp_lower_by_m"))
@@ -77,7 +69,7 @@ def _second_pose(arm: Arm, request: dict[str, Any], first: Result) -> Turns[tupl
     if not first.get("look_again"):
         return first, steps
     wanted = str(request["object_name"])
-    results = yield from carry_out(*steps, _ask_pose(request, "arm", _given(first)))
+    results = yield from carry_out(*steps, _ask_pose(request, "arm"))
     if len(results) <= len(steps):
         yield from _give_up(arm, steps[len(results) - 1], results[-1], wanted)
     nearer = results[-1]
@@ -94,12 +86,11 @@ def _second_pose(arm: Arm, request: dict[str, Any], first: Result) -> Turns[tupl
 def _close(arm: Arm, pose: Result, above: list[Call], wanted: str) -> Turns[Result]:
     """Make the calls `above`, lower the hand, close the fingers, and return the grasp state."""
     size = pose.get("object_size_m")
-    down = arm.straight(pose.get("grasp_pose"), say="Straight there.")
+    down = arm.straight(pose.get("grasp_pose"), say="Straight down.")
     steps = [*above, down, Call(CLOSE, {} if size is None else {"object_size_m": list(size)})]
     results = yield from carry_out(*steps)
     call, last = steps[len(results) - 1], results[-1]
     if call is down:
-        raise_without_way(last)
         what = f"'{wanted}'"
         yield from arm.give_up_descent(last, pose.get("pre_grasp_pose"), pose.get("lift_min_fraction"), what)
     if call in above:
@@ -145,29 +136,23 @@ def _lift(arm: Arm, pose: Result, wanted: str) -> Turns[Result]:
 
 
 def _give_up(arm: Arm, call: Call, failed: Result, wanted: str) -> Turns[None]:
-    """Give up because a call before the grasp failed. Raises NoWayError where another direction may be free."""
+    """Give up because a call before the descent failed."""
     if call.name == OPEN:
         raise GaveUpError(PickCode.UNKNOWN, f"the gripper does not open: {why(failed)}")
-    raise_without_way(failed)
     yield from arm.give_up(failed, f"'{wanted}'")
 
 
-def _ask_pose(request: dict[str, Any], camera: str | None = None, direction: str | None = None) -> Call:
-    how = {"camera": camera, "direction": direction}
-    common = {key: value for key, value in how.items() if value is not None}
-    by_name = {"object_name": request["object_name"], **common}
+def _ask_pose(request: dict[str, Any], camera: str | None = None) -> Call:
+    by_name = {"object_name": request["object_name"], **({} if camera is None else {"camera": camera})}
     object_id = request.get("object_id")
-    return Call(POSE, {"object_id": object_id, **common}, by_name=by_name) if object_id else Call(POSE, by_name)
-
-
-def _given(pose: Result) -> str | None:
-    """Return the direction of a grasp pose, by which it is asked for again; None for that from above."""
-    direction = pose.get("direction")
-    return None if direction in {None, "above"} else str(direction)
+    if not object_id:
+        return Call(POSE, by_name)
+    by_id = {"object_id": object_id, **({} if camera is None else {"camera": camera})}
+    return Call(POSE, by_id, by_name=by_name)
 
 
 def _above(pose: Result) -> Call:
-    return Arm.above(pose.get("pre_grasp_pose"), pose.get("pre_grasp_lower_by_m"), "Before the object.")
+    return Arm.above(pose.get("pre_grasp_pose"), pose.get("pre_grasp_lower_by_m"), "Above the object.")
 
 
 def _lift_pose(pose: Result) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Place: put the held object down at the place that the robot stands before. place.md has it in words."""
 
-from functools import partial
 from typing import Any
 
 from quartet_contracts import PlaceCode
@@ -19,7 +18,6 @@ from quartet_procedures._turns import (
     procedure,
     why,
 )
-from quartet_procedures._ways import on_any_way, raise_without_way
 from quartet_procedures.errors import GaveUpError
 
 POSE = "perception__get_topdown_placing_pose"
@@ -35,11 +33,7 @@ def place(request: dict[str, Any], facts: dict[str, Any]) -> Procedure:
     transit = str(facts["arm"]["transit_state"])
     arm = Arm(transit, failed=PlaceCode.PLACE_PLAN_FAILED, out_of_reach=PlaceCode.PLACE_REACH_EXCEEDED)
     drop = yield from _drop_pose(arm, request)
-
-    def attempt(pose: Result) -> Turns[Result]:
-        return (yield from _put_down(arm, pose, target))
-
-    state = yield from on_any_way(arm, drop, attempt, partial(_ask_pose, request), f"'{target}'")
+    state = yield from _put_down(arm, drop, target)
     if state.get("state") == GraspState.HOLDING:
         raise GaveUpError(PlaceCode.PLACE_DROP_VERIFY_FAILED, f"'{held}' is still in the gripper")
     return {"success": True, "error_code": PlaceCode.NONE, "reason": f"'{held}' was let go at '{target}'"}
@@ -61,19 +55,14 @@ def _drop_pose(arm: Arm, request: dict[str, Any]) -> Turns[Result]:
 
 
 def _put_down(arm: Arm, drop: Result, target: str) -> Turns[Result]:
-    """Lower the hand, open the fingers, bring the arm back and to its transit state; return the grasp state.
-
-    Raises NoWayError where another direction may be free.
-    """
+    """Lower the hand, open the fingers, bring the arm up and to its transit state; return the grasp state."""
     low, high = drop.get("place_pose"), drop.get("pre_place_pose")
     retract, lower_by = drop.get("retract_min_fraction"), drop.get("pre_place_lower_by_m")
-    above, down = arm.above(high, lower_by, "Before the place."), arm.straight(low, drop.get("lower_min_fraction"))
+    above, down = arm.above(high, lower_by, "Above the place."), arm.straight(low, drop.get("lower_min_fraction"))
     up, rest = arm.straight(high, retract), [arm.to_transit, Call(GRASP_STATE)]
     steps = [above, down, arm.open(), up, *rest]
     results = yield from carry_out(*steps)
     failed, call = results[-1], steps[len(results) - 1]
-    if call in (above, down):
-        raise_without_way(failed)
     if call is above:
         yield from arm.give_up(failed, f"'{target}'")
     if call is down:
@@ -93,12 +82,10 @@ def _put_down(arm: Arm, drop: Result, target: str) -> Turns[Result]:
     return (yield from arm.settled((yield from carry_out(Call(GRASP_STATE)))[-1]))
 
 
-def _ask_pose(request: dict[str, Any], direction: str | None = None) -> Call:
+def _ask_pose(request: dict[str, Any]) -> Call:
     ids = {key: request[key] for key in ("target_id", "held_id") if request.get(key)}
     height = request.get("object_height_m")
     common = {"held_object": request["object_name"], **({} if height is None else {"object_height_m": height})}
-    if direction is not None:
-        common["direction"] = direction
     by_name = {"object_name": request["target_location"], **common}
     if not ids:
         return Call(POSE, by_name)

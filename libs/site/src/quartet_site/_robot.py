@@ -215,9 +215,6 @@ class Arm(Section):
     reach_top_down_height_m: Positive = 0.75
     """Height above the floor at which reach_top_down_m was measured: a table's. Between it and the floor the reach is
     interpolated."""
-    reach_front_m: Positive | None = None
-    """Horizontal reach from base_footprint of the finger tips of a hand that comes from the front or inclined, at
-    reach_top_down_height_m; None: as much farther than from above as the hand leans forward."""
     joint_limit_rad: Positive = 6.2832
     """Largest angle of a joint goal, in both directions. The default is 360 degrees, the range of every UR joint."""
     at_rest_rad_s: Positive = 0.01

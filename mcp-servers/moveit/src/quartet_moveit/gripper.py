@@ -192,7 +192,7 @@ def register(server: ToolServer, planner: Planner, fingers: Fingers) -> None:  #
         STOPPED (report it).
         """
         result = await command("close_gripper", position, effort)
-        await held.closed(result, object_size_m, await tool_pose_or_none(robot))
+        await held.closed(result, object_size_m)
         return result
 
     @server.tool(read_only=True)

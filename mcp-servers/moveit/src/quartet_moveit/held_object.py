@@ -5,14 +5,11 @@ Without it the octomap takes what is held for an obstacle at the fingers.
 
 import asyncio
 import logging
-import math
 from collections.abc import Awaitable, Callable
 
-from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import CollisionObject, GraspState, GripperResult
 from quartet_moveit.planning_scene import ADD, BOX, HELD_ID, REMOVE, apply, scene_objects
 from quartet_robot_link import Message, Robot, RobotLinkError
-from quartet_robot_link.geometry import conjugate, rotate
 from quartet_tool_server import ToolError
 
 log = logging.getLogger(__name__)
@@ -45,8 +42,6 @@ class HeldObject:
         """Between the fingers [m]; None: they hold nothing, or nothing was noted yet."""
         self._size: Size | None = None
         """As it was told when the fingers closed, until they are empty."""
-        self._tilt = 0.0
-        """Angle of the fingers to the vertical about the direction in which they close, when they closed [rad]."""
         self._attached = False
         self._attached_size: Size | None = None
         """Size of what is attached; None: of something of which none was told."""
@@ -74,17 +69,14 @@ class HeldObject:
         elif now.state is GraspState.EMPTY:
             self._noted, self._width, self._size = True, None, None
 
-    async def closed(self, now: GripperResult, size_m: Size | None, pose: Pose3D | None) -> None:
+    async def closed(self, now: GripperResult, size_m: Size | None) -> None:
         """Bring the planning scene in line with the gripper after it was closed on something of that size.
 
-        pose: of the flange in the base frame; None where it is not known, and the fingers are taken to point down.
         Where no effort is measured, fingers that closed and stay apart are taken to hold something.
         """
         if now.state is GraspState.UNKNOWN and now.effort_n is None:
             now = now.model_copy(update={"state": GraspState.HOLDING})
         self.note(now, size_m)
-        _, y, z = (0.0, 0.0, 1.0) if pose is None else rotate(conjugate(pose.orientation), (0.0, 0.0, -1.0))
-        self._tilt = math.atan2(-y, z)
         await self.update()
 
     async def opened(self, now: GripperResult, *, held: bool) -> None:
@@ -149,15 +141,11 @@ class HeldObject:
         between, across, height = self._size or (0.0, DEFAULT_ACROSS_M, DEFAULT_HEIGHT_M)
         # The fingers have measured how wide it is where they hold it; above and below it may be wider.
         size = [max(side, LEAST_M) for side in (max(self._width, between), across, height)]
-        extent = abs(math.cos(self._tilt)) * size[2] + abs(math.sin(self._tilt)) * size[1]
-        middle = file.gripper.finger_offset_m + extent / 2 - file.gripper.grasp_depth(extent)
+        lowest = file.gripper.finger_offset_m + height - file.gripper.grasp_depth(height)
         box: Message = {
             "header": {"frame_id": file.frames.tool},
             "id": HELD_ID,
-            "pose": {
-                "position": {"x": 0.0, "y": 0.0, "z": middle},
-                "orientation": {"x": math.sin(self._tilt / 2), "w": math.cos(self._tilt / 2)},
-            },
+            "pose": {"position": {"x": 0.0, "y": 0.0, "z": lowest - size[2] / 2}, "orientation": {"w": 1.0}},
             "primitives": [{"type": BOX, "dimensions": size}],
             "primitive_poses": [{"orientation": {"w": 1.0}}],
             "operation": ADD,

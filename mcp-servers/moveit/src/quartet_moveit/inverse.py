@@ -1,10 +1,10 @@
-"""Joint positions for a tool pose: for the pose itself, or for the first one along the fingers that is possible."""
+"""Joint positions for a tool pose: for the pose itself, or for the highest below it that is possible."""
 
 import math
 from collections.abc import Sequence
 from random import Random
 
-from quartet_contracts.tools import Pose3D, advanced
+from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import MoveitCode
 from quartet_moveit.arm import moveit_code
 from quartet_moveit.codes import ADVICE, SUCCESS, name_of
@@ -14,8 +14,8 @@ from quartet_tool_server import ToolError
 
 IK_TIMEOUT_S = 5.0
 LOWER_STEP_M = 0.02
-"""Distance between the poses that are tried. It is also the room that is left to what stopped the arm before, more than
-an arm may miss its target by (arm.REACHED_M)."""
+"""Distance between the heights that are tried. It is also the room that is left to what stopped the arm higher up, more
+than an arm may miss its target by (arm.REACHED_M)."""
 MAX_LOWER_M = 0.5
 BEGINNINGS = 12
 """Places where searches for other joint positions begin: the eight solutions that many arms have are mostly found."""
@@ -37,12 +37,11 @@ async def solve(robot: Robot, group: str, pose: Pose3D) -> list[float]:
     raise _unreachable(-12, text, MoveitCode.GOAL_IN_COLLISION)
 
 
-async def farthest_back(robot: Robot, group: str, pose: Pose3D, lower_by_m: float) -> tuple[Pose3D, list[float]]:
-    """Return `pose`, or the first one along the fingers that the arm reaches free of collisions, and its joints.
+async def highest(robot: Robot, group: str, pose: Pose3D, lower_by_m: float) -> tuple[Pose3D, list[float]]:
+    """Return the highest pose that the arm reaches free of collisions, at most lower_by_m below `pose`, and its joints.
 
-    It is at most lower_by_m [m] ahead: below `pose` for fingers that point down. A pose that had to be changed is
-    LOWER_STEP_M beyond the first possible one where that is allowed and free as well. Raises ToolError OUT_OF_REACH or
-    GOAL_IN_COLLISION of `pose` itself.
+    A pose that had to be lowered is LOWER_STEP_M below the highest possible one where that is allowed and free as well.
+    Raises ToolError OUT_OF_REACH or GOAL_IN_COLLISION of `pose` itself.
     """
     try:
         return pose, await solve(robot, group, pose)
@@ -51,7 +50,8 @@ async def farthest_back(robot: Robot, group: str, pose: Pose3D, lower_by_m: floa
             raise
         found: tuple[Pose3D, list[float]] | None = None
         for down in _steps(lower_by_m):
-            lower = advanced(pose, down)
+            x, y, z = pose.position
+            lower = pose.model_copy(update={"position": (x, y, z - down)})
             _, joints = await _ask(robot, group, lower, avoid_collisions=True)
             if found is not None:
                 return found if joints is None else (lower, joints)
@@ -59,15 +59,13 @@ async def farthest_back(robot: Robot, group: str, pose: Pose3D, lower_by_m: floa
                 found = lower, joints
         if found is None:
             raise ToolError(
-                f"{error} Nor is anything up to {lower_by_m:.2f} m farther along the fingers possible.",
-                code=error.code,
-                **error.fields,
+                f"{error} Nor is anything up to {lower_by_m:.2f} m lower possible.", code=error.code, **error.fields
             ) from None
         return found
 
 
 def _steps(most: float) -> list[float]:
-    """Distances [m] along the fingers in steps of LOWER_STEP_M; `most` is the last one."""
+    """Distances [m] downward in steps of LOWER_STEP_M; `most` is the last one."""
     return [*(number * LOWER_STEP_M for number in range(1, int(most / LOWER_STEP_M - 1e-6) + 1)), most]
 
 

@@ -1,6 +1,5 @@
 """plan_and_execute."""
 
-import math
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -17,7 +16,7 @@ from quartet_moveit.arm import (
     verdict,
 )
 from quartet_moveit.codes import INVALID_MOTION_PLAN, SUCCESS
-from quartet_moveit.inverse import MAX_LOWER_M, farthest_back
+from quartet_moveit.inverse import MAX_LOWER_M, highest
 from quartet_moveit.planner import Planner
 from quartet_moveit.requests import flange_at, joint_constraints, move_goal, pose_constraints
 from quartet_moveit.shared_space import SPACE, execute
@@ -58,10 +57,7 @@ def register(server: ToolServer, planner: Planner) -> None:
         planner_id: str = "",
         timeout: Annotated[Finite, Field(gt=0, le=MAX_PLANNING_S, description="planning time [s]")] = 5.0,  # noqa: ASYNC109
         lower_by_m: Annotated[
-            Finite,
-            Field(
-                ge=0, le=MAX_LOWER_M, description="for a pose: how much farther along the fingers the tool may end [m]"
-            ),
+            Finite, Field(ge=0, le=MAX_LOWER_M, description="for a pose: how much lower the tool may end [m]")
         ] = 0.0,
     ) -> ArmResult:
         """Move the arm to a target along a path without collisions; returns when it is there (measured) or has failed.
@@ -69,10 +65,9 @@ def register(server: ToolServer, planner: Planner) -> None:
         target is exactly one of: {position [x,y,z] m, orientation [x,y,z,w], frame_id} for the tool flange (the finger
         tips are further along its +z; fingers straight down is [1,0,0,0]); {joint_positions} rad; {state_name}, e.g.
         the transit state that the arm drives with. frame_id defaults to the base frame (x forward, y left, z up from
-        the floor). target_type and group may be left out. Where the arm cannot be at a pose, because it is too far or
-        something is in the way, lower_by_m lets it end up to that much farther along the fingers: straight below the
-        pose for fingers that point down. pose is where the tool is after the motion, in the base frame, lowered_m how
-        much farther along the fingers than asked. Failures: OUT_OF_REACH
+        the floor). target_type and group may be left out. Where the arm cannot be at a pose, because it is too high or
+        something is above, lower_by_m lets it end up to that much straight below it, as high as it can. pose is where
+        the tool is after the motion, in the base frame, lowered_m how much lower than asked. Failures: OUT_OF_REACH
         (drive nearer), GOAL_IN_COLLISION or START_IN_COLLISION (clear_planning_scene, then once more), PLANNING_FAILED
         (once more: the planner tries at random), EXECUTION_FAILED (the arm stopped on the way: get_current_pose),
         UNKNOWN_STATE, INVALID_GROUP, INVALID_PARAMETERS (the message has the valid values), TRANSFORM_UNAVAILABLE,
@@ -130,7 +125,7 @@ async def _to_pose(
     assert target.position is not None
     assert target.orientation is not None
     wanted = await in_base(robot, target.position, target.orientation, target.frame_id)
-    pose, joints = await lease.unless_canceled(farthest_back(robot, group, wanted, lower_by_m))
+    pose, joints = await lease.unless_canceled(highest(robot, group, wanted, lower_by_m))
     fields = await move(server, lease, group, joint_constraints(robot, joints), planner_id, planning_s)
     if fields.get("error_code") == MoveitCode.PLANNING_FAILED:
         fields = await move(server, lease, group, pose_constraints(robot, pose), planner_id, planning_s)
@@ -139,7 +134,7 @@ async def _to_pose(
         off = "where the tool is cannot be read from /tf" if reached is None else missed(reached, pose)
         if off is not None:
             fields |= not_reached(off)
-    return ArmResult(**fields, pose=reached, lowered_m=math.dist(wanted.position, pose.position))
+    return ArmResult(**fields, pose=reached, lowered_m=wanted.position[2] - pose.position[2])
 
 
 async def move(

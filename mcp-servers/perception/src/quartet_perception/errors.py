@@ -81,10 +81,6 @@ class ObjectTooWideError(BadParametersError):
     """The object fits between the open fingers at no yaw; the message says how wide it is."""
 
 
-class NoWayError(BadParametersError):
-    """The object cannot be grasped from the direction that was asked for."""
-
-
 class SegmenterError(PerceptionError):
     """Base of segmenter failures; a chain asks its next segmenter after any of these."""
 

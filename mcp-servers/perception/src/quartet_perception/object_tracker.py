@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from quartet_contracts import new_object_id
-from quartet_contracts.tools import Direction
 from quartet_contracts.tools.perception import SAME_PLACE_M
 from quartet_perception.errors import UnknownObjectIdError
 
@@ -43,20 +42,6 @@ class Observation:
     """Whether it fits its description too badly to be sure of its name."""
 
 
-@dataclass(frozen=True)
-class Grip:
-    """How the hand is at an object that it grasps.
-
-    direction: from which it came. turn: of the hand about its axis [rad], see ApproachWay. ahead_m: how far the middle
-    of the object is before the flange, over the floor [m]. below_m: how far its underside is below the flange [m].
-    """
-
-    direction: Direction
-    turn: float
-    ahead_m: float
-    below_m: float
-
-
 @dataclass
 class TrackedObject:
     """An object that a task has seen."""
@@ -75,8 +60,6 @@ class TrackedObject:
     """Whether a person has said that it is what `name` says."""
     height_m: float | None = None
     """Height that the last grasp pose measured [m]."""
-    grip: Grip | None = None
-    """The grasp that was planned last."""
     seen_at: float = field(default_factory=time.monotonic)
     """When that was, on the monotonic clock [s]."""
 
@@ -88,8 +71,6 @@ class ObjectTracker:
         self._tasks: OrderedDict[str, OrderedDict[str, TrackedObject]] = OrderedDict()
         self._grasp_targets: dict[str, TrackedObject] = {}
         """By task, the object that a grasp was last planned for, as it stood then."""
-        self._taken: dict[str, TrackedObject] = {}
-        """The same by name, of all tasks and without its height, until one is seen outside of the gripper."""
 
     def get(self, task: str, object_id: str) -> TrackedObject:
         """Return the object with that id. Raises UnknownObjectIdError, also for one that was ruled out."""
@@ -116,26 +97,17 @@ class ObjectTracker:
         """Return the objects that a task has grasped by mistake and put back."""
         return [one for one in self._tasks.get(task, OrderedDict()).values() if one.mistaken]
 
-    def mark_grasp_target(
-        self, task: str, object_id: str, height_m: float | None = None, grip: Grip | None = None
-    ) -> None:
+    def mark_grasp_target(self, task: str, object_id: str, height_m: float | None = None) -> None:
         """Note that a grasp was planned for this object: what the gripper holds next under its name is this one.
 
         Raises UnknownObjectIdError.
         """
-        target = replace(self.get(task, object_id), height_m=height_m, grip=grip)
-        self._grasp_targets[task] = target
-        self._taken[target.name] = replace(target, height_m=None)
+        self._grasp_targets[task] = replace(self.get(task, object_id), height_m=height_m)
 
-    def grasped(self, task: str, names: Collection[str]) -> TrackedObject | None:
-        """Return the object of the last planned grasp; None where it has none of `names`.
-
-        An earlier task may have grasped what the gripper holds; its height is then left to other sources.
-        """
+    def grasped_height(self, task: str, names: Collection[str]) -> float | None:
+        """Return the height of the object of the last planned grasp [m]; None where it has none of `names`."""
         target = self._grasp_targets.get(task)
-        if target is not None and target.name in names:
-            return target
-        return next((self._taken[name] for name in names if name in self._taken), None)
+        return target.height_m if target is not None and target.name in names else None
 
     def mark_mistaken(self, task: str, names: Collection[str]) -> TrackedObject | None:
         """Note that what a grasp was last planned for under one of `names` is another thing, and was put back.
@@ -175,8 +147,6 @@ class ObjectTracker:
         holding: id of what the gripper is known to hold, so that nothing elsewhere is taken for it.
         """
         tracked = self._of(task)
-        outside = {one.name for one in seen if not (one.in_gripper or one.doubtful)}
-        self._taken = {name: taken for name, taken in self._taken.items() if name not in outside}
         ids = [self._id_of_unique(tracked, one) for one in seen]
         free = {object_id: known for object_id, known in tracked.items() if object_id not in ids}
         # What stands just where a mistaken object was put back is that one, before it is anything near by.

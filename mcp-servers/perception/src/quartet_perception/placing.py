@@ -6,12 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from quartet_contracts.tools import Direction
-from quartet_perception.approach_way import ApproachWay
 from quartet_perception.errors import NoFreeSpaceError, TooFewPointsError
-from quartet_perception.grasp import reach_of_place
 from quartet_perception.hand_room import HAND_WIDER_M, camera_outline
-from quartet_perception.object_tracker import Grip
 from quartet_perception.scene.view import Mask, View
 from quartet_perception.segmenters.base import SegmentedObject
 from quartet_site import Gripper, RobotFile
@@ -32,10 +28,6 @@ _RIM_M, _BESIDE_M, _FINGER_ROOM_M = 0.01, 0.02, 0.01
 """Room between the object and the rim, between it and what stands there, and between a finger or the hand and that."""
 _TURNS = {0.0: 0.0, np.pi: 0.01, np.pi / 2: 0.05, -np.pi / 2: 0.06}
 """How the hand may be turned from closing across the line of sight [rad], and what that costs in metres of distance."""
-_UNDER_M = 0.03
-"""Room above a hand that passes below something."""
-_CORRIDOR_M = 0.30
-"""A hand that does not come from above needs so much room before the spot, towards the robot."""
 _SECTOR = np.radians(15)
 """Directions from the robot that are this near to each other have one outline of the hand."""
 
@@ -58,76 +50,12 @@ ORDINARY = Footprint(0.10, 0.10)
 
 
 @dataclass(frozen=True)
-class Release:
-    """How the hand is at an object that it lets go.
-
-    direction: from which it comes. turn: of the hand about its axis [rad], None: any. ahead_m: how far the object's
-    middle is before the flange, over the floor. above_m: height of the flange over the place: a top, rim or floor [m].
-    """
-
-    direction: Direction
-    turn: float | None
-    ahead_m: float
-    above_m: float
-
-    @classmethod
-    def of(
-        cls,
-        robot: RobotFile,
-        height_m: float,
-        grip: Grip | None,
-        direction: Direction,
-        *,
-        into: bool = False,
-        wrist_camera: Array | None = None,
-    ) -> "Release":
-        """Return the release of an object of that height [m] that was grasped with `grip` (None: from above).
-
-        With the direction of its grasp it is upright, as it was. into: a container. wrist_camera: its 4x4 pose in the
-        frame of the tool flange; it is on the upper side of a hand that can be turned.
-        """
-        clearance = robot.manipulation.surface_clearance_m
-        if direction != "above" and grip is not None and grip.direction == direction and not into:
-            return cls(direction, grip.turn, grip.ahead_m, grip.below_m + clearance)
-        above_m = robot.release_m(height_m, into=into)
-        if direction == "above":
-            return cls(direction, None, 0.0, above_m)
-        way = ApproachWay(direction)
-        leans = robot.gripper.finger_offset_m * float(np.cos(way.pitch))
-        return cls(direction, way.turn_with_camera_up(wrist_camera), leans, above_m)
-
-    def at(
-        self,
-        underside: tuple[float, float, float],
-        over: float,
-        *,
-        height: float,
-        centroid: tuple[float, float, float],
-        reach_m: float,
-        turn: float = 0.0,
-        before_m: float = 0.0,
-        note: str = "",
-    ) -> "Placement":
-        """Return the placement with which the object's underside comes to lie there.
-
-        over: height of the place that the flange is above [m]. turn: of the hand where any will do [rad].
-        """
-        x, y, _ = underside
-        way = ApproachWay(self.direction, float(np.arctan2(y, x)))
-        back = self.ahead_m * np.array((np.cos(way.azimuth), np.sin(way.azimuth)))
-        flange = (x - float(back[0]), y - float(back[1]), over + self.above_m)
-        turned = turn if self.turn is None else self.turn
-        return Placement(*flange, underside, height, centroid, reach_m, way, turned, before_m, note)
-
-
-@dataclass(frozen=True)
 class Placement:
     """Where an object is released, base frame [m].
 
-    x, y, z: of the tool flange at the release. underside: where the object's underside comes to lie. height: of the
-    surface (95th percentile of z), the rim, or the floor. centroid: of what is seen of the place. reach_m: of the arm
-    for such a release. way: on which the hand comes. turn: of the hand about its axis [rad]. before_m: how far before
-    the release the hand is clear of what is over the place, 0 where nothing is.
+    x, y, z: of the tool flange at the release. yaw: direction in which the fingers close [rad]. underside: where the
+    object's underside comes to lie. height: of the surface (95th percentile of z), the rim, or the floor. centroid: of
+    what is seen of the place.
     """
 
     x: float
@@ -137,20 +65,13 @@ class Placement:
     height: float
     centroid: tuple[float, float, float]
     reach_m: float
-    way: ApproachWay
-    turn: float
-    before_m: float = 0.0
+    yaw: float
     note: str = ""
 
     @property
-    def yaw(self) -> float:
-        """Direction in which the fingers close [rad]."""
-        return self.way.closing_yaw(self.turn)
-
-    @property
     def distance(self) -> float:
-        """Horizontal distance of the object from the base frame's origin [m]."""
-        return float(np.hypot(*self.underside[:2]))
+        """Horizontal distance from the base frame's origin [m]."""
+        return float(np.hypot(self.x, self.y))
 
     @property
     def reachable(self) -> bool:
@@ -168,7 +89,6 @@ def on_surface(
     wrist_camera: Array | None = None,
     x_bias_m: float = 0.0,
     crop_radius_m: float | None = None,
-    release: Release | None = None,
 ) -> Placement:
     """Return a free spot on a seen surface, a little inside its near edge, and how the hand is turned there.
 
@@ -177,8 +97,7 @@ def on_surface(
 
     footprint: of the object. wrist_camera: its 4x4 pose in the frame of the tool flange, for things that it would meet.
     x_bias_m: moves the wanted spot away from the robot. crop_radius_m: how far from the wanted spot a free one is
-    looked for; None for the whole surface. release: how the object is let go, None: from above. A hand that comes from
-    another direction passes below what hovers high enough. Raises TooFewPointsError, NoFreeSpaceError.
+    looked for; None for the whole surface. Raises TooFewPointsError, NoFreeSpaceError.
     """
     mask = found.mask & view.valid
     points = view.points[mask]
@@ -187,18 +106,16 @@ def on_surface(
     height = float(np.percentile(points[:, 2], 95)) if found.support_z is None else found.support_z
     height = max(height, float(np.percentile(points[:, 2], 50)))
     top = float(np.percentile(points[:, 2], 95))
-    release = release or Release.of(robot, object_height_m, None, "above")
-    from_above = release.direction == "above"
+    z = height + robot.release_m(object_height_m, into=False)
     grid = _Grid.around(points)
     plane = grid.filled(points)
-    passes = None if from_above else release.above_m + robot.gripper.pad_width_m / 2 + HAND_WIDER_M + _UNDER_M
-    rises = grid.rises(view, found, height, _noise_of(points), passes)
+    rises = grid.rises(view, found, height, _noise_of(points))
     standing = np.isfinite(rises)
     x, y = grid.centres()
     radial, bearing = np.hypot(x, y), np.arctan2(y, x)
     near, far = _edges(plane | standing, radial, bearing)
     inset = np.minimum(robot.manipulation.edge_inset_m + x_bias_m, np.maximum((far - near) / 2, 0.0))
-    reach = reach_of_place(robot, release.direction)
+    reach = robot.arm.reach_top_down_m
     aim = float(np.median(bearing[plane]))
     cost = np.abs(radial - near - inset) + 0.5 * np.abs(bearing - 0.5 * aim) * radial
     cost += 10.0 * np.maximum(radial - (reach - 0.01), 0)
@@ -207,8 +124,8 @@ def on_surface(
     if crop_radius_m is not None:
         wanted = np.unravel_index(int(np.argmin(np.where(plane | standing, cost, np.inf))), cost.shape)
         allowed &= np.hypot(x - x[wanted], y - y[wanted]) <= crop_radius_m
-    outline = _Outline.of(robot.gripper, footprint, release, wrist_camera)
-    turned = {turn: allowed & fits for turn, fits in outline.fits(plane, rises, bearing, from_above).items()}
+    outline = _Outline.of(robot.gripper, footprint, z - height, wrist_camera)
+    turned = {turn: allowed & fits for turn, fits in outline.fits(plane, rises, bearing).items()}
     good = np.any(list(turned.values()), axis=0)
     if not good.any():
         raise NoFreeSpaceError(
@@ -223,56 +140,41 @@ def on_surface(
     row, col = np.unravel_index(int(np.argmin(costs[turn])), cost.shape)
     cx, cy = float(x[row, col]), float(y[row, col])
     middle = points.mean(axis=0)
-    return release.at(
+    return Placement(
+        cx,
+        cy,
+        z,
         (cx, cy, height),
-        height,
-        height=top,
-        centroid=(float(middle[0]), float(middle[1]), float(middle[2])),
-        reach_m=reach,
-        turn=turn,
-        before_m=0.0 if from_above else float(radial[row, col] - near[row, col]) + footprint.longest / 2 + _BESIDE_M,
+        top,
+        (float(middle[0]), float(middle[1]), float(middle[2])),
+        reach,
+        across_sight(cx, cy) + turn,
     )
 
 
-def into_container(
-    view: View,
-    found: SegmentedObject,
-    object_height_m: float,
-    robot: RobotFile,
-    release: Release | None = None,
-) -> Placement:
-    """Return the placement above the middle of a container's opening.
+def across_sight(x: float, y: float) -> float:
+    """Return the yaw [rad] with which fingers at a point of the base frame close across the line of sight to it."""
+    return float(np.arctan2(y, x)) + np.pi / 2
 
-    release: how the object is let go, None: from above. Raises TooFewPointsError.
-    """
+
+def into_container(view: View, found: SegmentedObject, object_height_m: float, robot: RobotFile) -> Placement:
+    """Return the placement above the middle of a container's opening. Raises TooFewPointsError."""
     points = view.points[found.mask & view.valid]
     if found.solid is None or len(points) < 30:
         raise TooFewPointsError(
             f"'{found.label}' is seen, but its depth is too sparse ({len(points)} points); drive nearer"
         )
     rim = _rim(points, found.solid.top)
+    z = rim + robot.release_m(object_height_m, into=True)
     bottom = found.support_z if found.support_z is not None else found.solid.z
     x, y = found.solid.x, found.solid.y
-    release = release or Release.of(robot, object_height_m, None, "above", into=True)
-    reach = reach_of_place(robot, release.direction)
-    return release.at((x, y, bottom), rim, height=rim, centroid=(x, y, rim), reach_m=reach)
+    return Placement(x, y, z, (x, y, bottom), rim, (x, y, rim), robot.arm.reach_top_down_m, across_sight(x, y))
 
 
-def on_floor(
-    view: View | None,
-    object_height_m: float,
-    robot: RobotFile,
-    *,
-    x_bias_m: float = 0.0,
-    release: Release | None = None,
-) -> Placement:
-    """Return a spot straight ahead on the floor, or beside it when something stands there.
-
-    release: how the object is let go, None: from above. Raises NoFreeSpaceError.
-    """
+def on_floor(view: View | None, object_height_m: float, robot: RobotFile, *, x_bias_m: float = 0.0) -> Placement:
+    """Return a spot straight ahead on the floor, or beside it when something stands there. Raises NoFreeSpaceError."""
     m = robot.manipulation
-    release = release or Release.of(robot, object_height_m, None, "above")
-    over = m.floor_drop_clearance_m - m.surface_clearance_m
+    z = robot.hanging_m(object_height_m) + m.floor_drop_clearance_m
     wanted = (m.floor_drop_x_m + x_bias_m, m.floor_drop_y_m)
     spots = [wanted]
     spots += [
@@ -284,8 +186,7 @@ def on_floor(
         if not len(obstacles) or int((np.hypot(obstacles[:, 0] - x, obstacles[:, 1] - y) < fingers).sum()) < 8:
             note = "" if (x, y) == wanted else "moved from the usual spot, where something stands"
             middle = (x, y, 0.0)
-            reach = robot.arm.reach_floor_m
-            return release.at(middle, over, height=0.0, centroid=middle, reach_m=reach, note=note)
+            return Placement(x, y, z, middle, 0.0, middle, robot.arm.reach_floor_m, across_sight(x, y), note)
     raise NoFreeSpaceError("things stand on the floor everywhere before the robot; turn or back up, then try again")
 
 
@@ -343,46 +244,39 @@ class _Outline:
     apart: float
 
     @classmethod
-    def of(cls, gripper: Gripper, footprint: Footprint, release: Release, wrist_camera: Array | None) -> "_Outline":
-        """Return that of an object of a footprint."""
+    def of(cls, gripper: Gripper, footprint: Footprint, flange: float, wrist_camera: Array | None) -> "_Outline":
+        """Return that of an object which is released with the flange so high above the surface [m]."""
         a, b = footprint.across / 2, footprint.along / 2
         outer = gripper.stroke_m / 2 + gripper.finger_thickness_m
         pad = gripper.pad_width_m / 2 + _FINGER_ROOM_M
         hand = [_rectangle(outer + _FINGER_ROOM_M, pad + HAND_WIDER_M)]
-        fingers = _rectangle(outer + _FINGER_ROOM_M, pad)
-        if release.direction != "above":
-            # All that stands where the hand passes is in its way.
-            fingers = _rectangle(outer + _FINGER_ROOM_M, _CORRIDOR_M / 2) + np.array((0.0, _CORRIDOR_M / 2))
-        elif wrist_camera is not None:
+        if wrist_camera is not None:
             hand.append(camera_outline(wrist_camera, 0.0))
         return cls(
             whole=_rectangle(a + _RIM_M, b + _RIM_M),
             object=_rectangle(a + _BESIDE_M, b + _BESIDE_M),
-            fingers=fingers,
+            fingers=_rectangle(outer + _FINGER_ROOM_M, pad),
             hand=np.vstack(hand),
-            over=release.above_m - gripper.finger_offset_m + gripper.grasp_depth_m,
+            over=flange - gripper.finger_offset_m + gripper.grasp_depth_m,
             apart=max(outer, footprint.longest / 2 + _BESIDE_M),
         )
 
-    def fits(
-        self, plane: Mask, rises: NDArray[np.floating], bearing: NDArray[np.float64], from_above: bool
-    ) -> dict[float, Mask]:
-        """Return for each of _TURNS the cells over which it fits; for 0 only where the hand does not come from above.
+    def fits(self, plane: Mask, rises: NDArray[np.floating], bearing: NDArray[np.float64]) -> dict[float, Mask]:
+        """Return for each of _TURNS the cells over which it fits.
 
         plane: cells of the surface. rises: height of what stands on each cell above it, -inf where nothing does [m].
         bearing: direction from the robot to each cell [rad].
         """
-        turns, axes = (list(_TURNS), (0.0, np.pi / 2)) if from_above else ([0.0], (0.0,))
-        good = {turn: np.zeros(plane.shape, dtype=bool) for turn in turns}
+        good = {turn: np.zeros(plane.shape, dtype=bool) for turn in _TURNS}
         standing, high = np.isfinite(rises), rises > self.over
         sectors = np.round(bearing / _SECTOR).astype(int)
         for sector in np.unique(sectors[plane]):
             yaw, here = sector * _SECTOR + np.pi / 2, (sectors == sector) & plane
-            for axis in axes:
+            for axis in (0.0, np.pi / 2):
                 # All but the camera is the same after half a turn.
                 blocked = _near(~np.pad(plane, 1), self.whole, yaw + axis)[1:-1, 1:-1]
                 blocked |= _near(standing, self.object, yaw + axis) | _near(standing, self.fingers, yaw + axis)
-                for turn in turns:
+                for turn in _TURNS:
                     if np.isclose(turn % np.pi, axis):
                         good[turn] |= here & ~blocked & ~_near(high, self.hand, yaw + turn)
         return good
@@ -440,13 +334,10 @@ class _Grid:
         cells[row, col] = True
         return ndimage.binary_closing(np.pad(cells, 3), structure=np.ones((5, 5)))[3:-3, 3:-3]
 
-    def rises(
-        self, view: View, found: SegmentedObject, height: float, noise_m: float, passes_m: float | None = None
-    ) -> NDArray[np.floating]:
+    def rises(self, view: View, found: SegmentedObject, height: float, noise_m: float) -> NDArray[np.floating]:
         """Return how high what stands on a surface rises above it in each cell [m], -inf where nothing does.
 
-        height, noise_m: of the surface [m]. passes_m: what hovers higher than this over a seen part of the surface
-        stands there no more than a board over a shelf does [m].
+        height, noise_m: of the surface [m].
         """
         points = view.points[view.valid & ~found.mask]
         points = points[(points[:, 2] > height + _THICK_M) & (points[:, 2] < height + _TALL_M)]
@@ -454,12 +345,6 @@ class _Grid:
         lowest, highest = np.full(self.shape, np.inf), np.full(self.shape, -np.inf)
         np.minimum.at(lowest, (row, col), points[inside][:, 2] - height)
         np.maximum.at(highest, (row, col), points[inside][:, 2] - height)
-        if passes_m is not None:
-            row, col, _ = self._cells(view.points[found.mask & view.valid])
-            seen = np.zeros(self.shape, dtype=bool)
-            seen[row, col] = True
-            over = seen & (lowest > passes_m)
-            lowest, highest = np.where(over, np.inf, lowest), np.where(over, -np.inf, highest)
         labels, count = ndimage.label(np.isfinite(lowest), structure=np.ones((3, 3)))
         if count == 0:
             return highest

@@ -79,8 +79,6 @@ async def stand_before(check: RequestContext, target: Target, sight: Sight) -> S
             note = note or "no free pose in front of the target could be reached"
             break
         sight, note, fresh = moved, "", True
-        # Where no pose at the standoff is free, a hand that comes from the front reaches an object from here.
-        limit = max(limit, _farthest(check, target) if sight.distance > limit + FAR_ENOUGH_M else 0.0)
     last = sight if fresh else await _look_again(check, target, sight)
     if last is None:
         return Standing(False, None, "the last look does not show the target")
@@ -114,9 +112,7 @@ async def _from_another_side(check: RequestContext, target: Target, sight: Sight
     here = await check.pose()
     around_deg = ASIDE_DEG if target.other_side and target.kind == "surface" else AROUND_DEG
     usual = [*_given(check, target, here), *_around(check, target, sight, here, around_deg)]
-    between = _around(check, target, sight, here, BETWEEN_DEG)
-    back = replace(target, standoff=_farthest(check, target) - check.robot.approach.tolerance_m)
-    for poses in (usual, between, _around(check, back, sight, here, AROUND_DEG) if back.standoff > 0 else []):
+    for poses in (usual, _around(check, target, sight, here, BETWEEN_DEG)):
         driven = False
         for pose in poses:
             if await drive_if_open(check, pose):
@@ -129,15 +125,6 @@ async def _from_another_side(check: RequestContext, target: Target, sight: Sight
             # Nothing bars the way to the target: it is not seen from its sides.
             break
     return None
-
-
-def _farthest(check: RequestContext, target: Target) -> float:
-    """Return how far from the robot an object may be at most, where the base gets no nearer [m].
-
-    That is the reach of a hand which comes from the front; without it in robot.yaml, and for places, 0.
-    """
-    reach = check.robot.arm.reach_front_m
-    return reach if reach is not None and target.kind == "object" else 0.0
 
 
 def _given(check: RequestContext, target: Target, here: Pose2D) -> list[Pose2D]:

@@ -173,9 +173,7 @@ async def _measured(
     if last is not None and math.dist(one.position_base, last.position) < SAME_M:
         return last
     asked = {"object_name": thing.name} if one.object_id is None else {"object_id": one.object_id}
-    grasp = await check.call(
-        GraspPoseResult, "perception__get_topdown_grasp_pose", camera=one.camera, direction="above", **asked
-    )
+    grasp = await check.call(GraspPoseResult, "perception__get_topdown_grasp_pose", camera=one.camera, **asked)
     box, pose, width = grasp.bounding_box, grasp.grasp_pose, grasp.grasp_width_m
     if not grasp.ok or box is None or pose is None or width is None:
         return roughly

@@ -2,7 +2,7 @@
 
 from quartet_agent_runtime import RequestContext, is_tucked, retreat, run_turns, settled_grasp
 from quartet_contracts import PickCode
-from quartet_contracts.tools import Pose3D, advanced
+from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.moveit import GraspState, GripperResult
 from quartet_contracts.tools.results import CommonCode
 from quartet_procedures import Arm, GaveUpError, Pose, Turns, carry_out, why
@@ -12,7 +12,7 @@ CLEARANCE_M = 0.01
 DROP_M = 0.02
 """What it may fall at most, where the hand does not get lower."""
 LEAST_LIFT_M = 0.08
-"""The hand comes from at least this far before the place, and leaves as far where more is not free."""
+"""The hand comes from at least this far above, and leaves as far where more is not free."""
 WIDER_M = 0.04
 """The fingers open this much wider than what they hold: things may stand close."""
 LEAST_TIME_S = 30.0
@@ -37,7 +37,7 @@ async def put_back(check: RequestContext, grasp: GripperResult) -> str:
         if lifted is None or not lifted.ok:
             return f"; it was not put back {WHERE}: the arm did not get up from where it is"
     lift = max(check.robot.manipulation.lift_height_m, LEAST_LIFT_M)
-    low, high = _raised(taken.tool_pose), advanced(taken.tool_pose, -lift).model_dump(mode="json")
+    low, high = _raised(taken.tool_pose, CLEARANCE_M), _raised(taken.tool_pose, lift)
     transit = check.robot.arm.transit_state
     arm = Arm(transit, failed=PickCode.PICK_PLAN_FAILED, out_of_reach=PickCode.PICK_REACH_EXCEEDED)
     told = ""
@@ -52,7 +52,7 @@ async def put_back(check: RequestContext, grasp: GripperResult) -> str:
 
 
 def _down(arm: Arm, low: Pose, high: Pose, lift: float) -> Turns[None]:
-    """Bring the hand from `high` to `low`, `lift` [m] ahead of it along the fingers."""
+    """Bring the hand from `high` down to `low`, `lift` [m] below."""
     results = yield from carry_out(arm.above(high, lift - LEAST_LIFT_M), arm.straight(low, 1 - DROP_M / lift))
     if len(results) == 1:
         yield from arm.give_up(results[0], WHERE)
@@ -80,6 +80,6 @@ async def _let_go(check: RequestContext, arm: Arm, width_m: float | None) -> str
     return f"; it could not be let go {WHERE}: {'the fingers still hold it' if opened.ok else why(opened)}"
 
 
-def _raised(pose: Pose3D) -> Pose:
+def _raised(pose: Pose3D, by_m: float) -> Pose:
     x, y, z = pose.position
-    return {**pose.model_dump(mode="json"), "position": [x, y, z + CLEARANCE_M]}
+    return {**pose.model_dump(mode="json"), "position": [x, y, z + by_m]}

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from quartet_agent_runtime import RequestContext, VerificationError, back_off_and_tuck, camera_shows_held, settled_grasp
 from quartet_contracts import PickArguments, PickCode, PickReport
-from quartet_contracts.tools import withdrawn
 from quartet_contracts.tools.moveit import ArmResult, CurrentPoseResult, GraspState, GripperResult
 from quartet_contracts.tools.perception import SURE_SCORE, Detection, DetectResult, clearly_held
 from quartet_pick.put_back import put_back
@@ -146,12 +145,13 @@ async def _lift_and_back_off(check: RequestContext) -> bool:
     now = await check.call(CurrentPoseResult, "moveit__get_current_pose")
     if now.pose is None:
         return False
+    x, y, z = now.pose.position
     # The lift may be what failed: a base that backs off would then drag the object along.
     lifted = await check.call(
         ArmResult,
         "moveit__plan_cartesian_path",
         group=arm.group,
-        position=list(withdrawn(now.pose, EXTRA_LIFT_M).position),
+        position=[x, y, z + EXTRA_LIFT_M],
         orientation=list(now.pose.orientation),
         frame_id=now.pose.frame_id,
         min_fraction=LEAST_LIFT,

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -33,22 +32,17 @@ class ArmAims:
         if name in {"open_gripper", "close_gripper"}:
             self._worked[request_id] = name.partition("_")[0]
         elif name == "get_topdown_grasp_pose":
-            over, lowers = _way(text)
-            above, lifts = f"moves the gripper {over} {thing}", f"lifts {thing}"
+            above, lifts = f"moves the gripper above {thing}", f"lifts {thing}"
             words = {
-                "grasp_pose": (f"{lowers} the gripper to {thing}", f"{lowers} {thing}"),
+                "grasp_pose": (f"lowers the gripper to {thing}", f"lowers {thing}"),
                 "pre_grasp_pose": (above, lifts),
                 "lift_pose": (above, lifts),
             }
             self._aims[request_id] = list(_aims(text, words, "close"))
         elif name == "get_topdown_placing_pose":
-            over, lowers = _way(text)
             words = {
-                "place_pose": (f"{lowers} what it holds to {thing}", f"moves the gripper back to {thing}"),
-                "pre_place_pose": (
-                    f"moves what it holds {over} {thing}",
-                    "moves the gripper up again" if over == "above" else "moves the gripper back again",
-                ),
+                "place_pose": (f"lowers what it holds to {thing}", f"moves the gripper back to {thing}"),
+                "pre_place_pose": (f"moves what it holds above {thing}", "moves the gripper up again"),
             }
             self._aims[request_id] = list(_aims(text, words, "open"))
 
@@ -62,12 +56,6 @@ class ArmAims:
             if position and all(abs(a - b) <= SAME_M for a, b in zip(position, aim.position, strict=True)):
                 return aim.after if self._worked.get(request_id) == aim.work else aim.before
         return None
-
-
-def _way(text: str) -> tuple[str, str]:
-    """Return where the hand is before its way to a thing, and the verb for that way."""
-    from_above = not re.search(r'"direction": ?"(inclined|front)"', text)
-    return ("above", "lowers") if from_above else ("before", "moves")
 
 
 def _aims(text: str, words: dict[str, tuple[str, str]], work: Literal["open", "close"]) -> list[_Aim]:

@@ -51,7 +51,7 @@ class ArmResult(ToolResult):
     pose: Pose3D | None = None
     """Tool pose in the base frame after the motion."""
     lowered_m: Metres = 0.0
-    """How far along the fingers from the wanted pose the motion was to end, because the arm cannot be farther back."""
+    """How far below the wanted pose the motion was to end, because the arm cannot be any higher there."""
     duration_s: float | None = None
 
 

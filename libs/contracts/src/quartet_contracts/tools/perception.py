@@ -6,7 +6,6 @@ from typing import Literal
 
 from quartet_contracts._objects import ObjectId
 from quartet_contracts.messages import Model
-from quartet_contracts.tools._direction import Direction
 from quartet_contracts.tools.results import Metres, Pose3D, ToolResult
 
 CameraName = Literal["front", "arm"]
@@ -175,25 +174,21 @@ class BoundingBox(Model):
 
 
 class GraspPoseResult(ToolResult):
-    """get_topdown_grasp_pose. Poses are of the tool flange; the finger tips are gripper_offset_m ahead of it."""
+    """get_topdown_grasp_pose. Poses are of the tool flange; the finger tips are gripper_offset_m below it."""
 
     object_name: str = ""
     object_id: ObjectId | None = None
     camera: CameraName | None = None
     centroid_camera: tuple[Metres, Metres, Metres] | None = None
     centroid_base: tuple[Metres, Metres, Metres] | None = None
-    direction: Direction | None = None
-    """From where the hand comes."""
-    other_directions: list[Direction] = []
-    """Directions to ask for where the arm cannot go on this way, in that order."""
     grasp_pose: Pose3D | None = None
     pre_grasp_pose: Pose3D | None = None
     pre_grasp_lower_by_m: Metres = 0.0
-    """How much farther along the fingers than pre_grasp_pose the hand may stop, where it cannot be there: the finger
-    tips still clear the object."""
+    """How much lower than pre_grasp_pose the hand may stop, where it cannot be there: the finger tips still clear the
+    object."""
     lift_pose: Pose3D | None = None
     lift_min_fraction: float | None = None
-    """Least part of the straight way from grasp_pose to lift_pose after which the hand may move elsewhere, 0 to 1."""
+    """Least part of the straight way from grasp_pose to lift_pose after which the hand may move to the side, 0 to 1."""
     bounding_box: BoundingBox | None = None
     object_height_m: Metres | None = None
     object_size_m: tuple[Metres, Metres, Metres] | None = None
@@ -207,7 +202,7 @@ class GraspPoseResult(ToolResult):
     width_sd_m: Metres | None = None
     """Standard deviation of grasp_width_m."""
     room_m: Metres | None = None
-    """Least room beside the fingers, the hand and the wrist camera on the way; below zero something is in it."""
+    """Least room beside the fingers, the hand and the wrist camera on the way down; below zero something is in it."""
     needed_room_m: Metres | None = None
     """Room that the hand needs for what it may be off: two standard deviations."""
     num_points: int = 0
@@ -239,17 +234,13 @@ class PlacingPoseResult(ToolResult):
     surface_height_m: Metres | None = None
     """95th percentile of z in the base frame."""
     surface_centroid: tuple[Metres, Metres, Metres] | None = None
-    direction: Direction | None = None
-    """From where the hand comes."""
-    other_directions: list[Direction] = []
-    """Directions to ask for where the arm cannot go on this way, in that order."""
     place_pose: Pose3D | None = None
     """Tool pose at the release."""
     pre_place_pose: Pose3D | None = None
     pre_place_lower_by_m: Metres = 0.0
-    """How much farther along the fingers than pre_place_pose the hand may stop, where it cannot be there."""
+    """How much lower than pre_place_pose the hand may stop, where it cannot be there."""
     lower_min_fraction: float | None = None
-    """Least part of the straight way from pre_place_pose to place_pose after which the object may be let go, 0 to
+    """Least part of the straight way from pre_place_pose down to place_pose after which the object may be let go, 0 to
     1."""
     retract_min_fraction: float | None = None
     """Least part of the straight way from place_pose back to pre_place_pose after which the finger tips clear what was

@@ -28,10 +28,10 @@ BEHIND_M = 0.05
 
 @dataclass(frozen=True)
 class Occupied:
-    """What is taken on a square grid across the way of a hand, in a slice along it.
+    """What is taken on a square grid around an object, in a slice of heights.
 
-    distances: NxN, to the nearest taken place [m], first index along u. hidden: NxN, share of the slice that the
-    picture does not show. corner: u, v of the middle of cell (0, 0) [m].
+    distances: NxN, to the nearest taken place [m], first index along x. hidden: NxN, share of the heights that the
+    picture does not show. corner: x, y of the middle of cell (0, 0) [m, base frame].
     """
 
     distances: Array
@@ -39,7 +39,7 @@ class Occupied:
     corner: tuple[float, float]
 
     def at(self, points: Array) -> tuple[Array, Array]:
-        """Return distances and hidden shares at Nx2 points (u, v); beyond the grid it is free and seen."""
+        """Return distances and hidden shares at Nx2 points (base frame); beyond the grid it is free and seen."""
         cells = np.round((points - self.corner) / CELL_M).astype(int)
         inside = ((cells >= 0) & (cells < len(self.distances))).all(axis=1)
         there = tuple(cells[inside].T)
@@ -49,44 +49,31 @@ class Occupied:
 
 
 def occupied(
-    views: Sequence[View],
-    target: PosedSolid,
-    support: float,
-    slices: Sequence[tuple[float, float]],
-    frame: tuple[Array, Array] | None = None,
+    views: Sequence[View], target: PosedSolid, support: float, slices: Sequence[tuple[float, float]]
 ) -> list[Occupied]:
-    """Return what is taken around `target` in each slice (from, to) along the way of a hand [m].
+    """Return what is taken around `target` in each slice of heights (from, to) [m, base frame].
 
     views: pictures from the same standpoint, the one that counts most first. A place is taken where something is seen,
     and up to BEHIND_M behind it as the camera sees it, unless an earlier one of the views looks through it: the wrist
     camera sees what is close beside an object, but nothing that is too near to it. What no view shows is hidden: it
     lies behind the target, farther behind something else or outside of the pictures.
-
-    frame: u, v, w of the slices: their origin [m, base frame] and 3x3, the axes in columns; slices go along w, and the
-    grid is around the origin. By default they are slices of heights over the target's middle.
     """
     line = np.arange(-AROUND_M, AROUND_M + CELL_M / 2, CELL_M)
-    origin, axes = (np.array((target.x, target.y, 0.0)), None) if frame is None else frame
-    # The names u, v of a grid over the floor are x, y.
-    offset = origin[:2] if axes is None else np.zeros(2)
-    reach = AROUND_M + BEHIND_M + (0.0 if axes is None else max(high for _, high in slices))
-    obstacles = [_obstacles(view, target, support, reach) for view in views]
+    x, y = target.x + line, target.y + line
+    obstacles = [_obstacles(view, target, support) for view in views]
     found: list[Occupied] = []
     for low, high in slices:
-        steps = np.arange(max(low, support + ABOVE_SUPPORT_M) if axes is None else low, high, LAYER_M)
-        places = np.stack(np.meshgrid(line, line, steps, indexing="ij"), axis=-1)
-        shape = places.shape[:3]
-        points = places.reshape(-1, 3) if axes is None else places.reshape(-1, 3) @ axes.T
-        points = points + origin
-        layers, free = np.zeros(shape, dtype=bool), (points[:, 2] < support + ABOVE_SUPPORT_M).reshape(shape)
+        heights = np.arange(max(low, support + ABOVE_SUPPORT_M), high, LAYER_M)
+        places = np.stack(np.meshgrid(x, y, heights, indexing="ij"), axis=-1)
+        layers, free = np.zeros(places.shape[:3], dtype=bool), np.zeros(places.shape[:3], dtype=bool)
         for view, obstacle in zip(views, obstacles, strict=True):
-            here, through = (one.reshape(shape) for one in _taken(view, obstacle, points))
+            here, through = (one.reshape(layers.shape) for one in _taken(view, obstacle, places.reshape(-1, 3)))
             layers |= here & ~free
             free |= through & ~layers
         taken = layers.any(axis=2)
         distances = ndimage.distance_transform_edt(~taken) * CELL_M if taken.any() else np.full(taken.shape, AROUND_M)
-        hidden = (~layers & ~free).mean(axis=2) if len(steps) else np.zeros(taken.shape)
-        found.append(Occupied(distances, hidden, (float(line[0] + offset[0]), float(line[0] + offset[1]))))
+        hidden = (~layers & ~free).mean(axis=2) if len(heights) else np.zeros(taken.shape)
+        found.append(Occupied(distances, hidden, (float(x[0]), float(y[0]))))
     return found
 
 
@@ -100,9 +87,9 @@ def _taken(view: View, obstacle: Mask, points: Array) -> tuple[Mask, Mask]:
     return taken, through
 
 
-def _obstacles(view: View, target: PosedSolid, support: float, reach: float) -> Mask:
-    """Return the pixels that show something within `reach` [m] of the target, but it, its support and the hand."""
-    near = view.valid & (np.abs(view.points[..., :2] - (target.x, target.y)) < reach).all(axis=-1)
+def _obstacles(view: View, target: PosedSolid, support: float) -> Mask:
+    """Return the pixels that show something near the target: not it, nor what it stands on, nor the robot's hand."""
+    near = view.valid & (np.abs(view.points[..., :2] - (target.x, target.y)) < AROUND_M + BEHIND_M).all(axis=-1)
     near &= view.heights > support + ABOVE_SUPPORT_M
     where = np.nonzero(near)
     points = view.points[where].astype(np.float64)

@@ -1,20 +1,19 @@
-"""The tool get_topdown_grasp_pose: where the hand must go to pick an object up, from above or another direction."""
+"""The tool get_topdown_grasp_pose: where the hand must go to pick an object up."""
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
 from quartet_contracts import ObjectId, Term
-from quartet_contracts.tools import Direction, Pose3D, advanced, withdrawn
+from quartet_contracts.tools import Pose3D
 from quartet_contracts.tools.perception import BoundingBox, CameraName, GraspPoseResult
-from quartet_perception.errors import BadParametersError, NothingFoundError, NoWayError, ObjectTooWideError
-from quartet_perception.estimate import FROM_ABOVE_M, Estimate, estimate, still_there
+from quartet_perception.errors import BadParametersError, NothingFoundError, ObjectTooWideError
+from quartet_perception.estimate import FROM_ABOVE_M, estimate, still_there
 from quartet_perception.fusion import Fused
-from quartet_perception.grasp import Grasp, clearance, way_length
-from quartet_perception.grasp_choice import GraspChoice, choose_grasp
+from quartet_perception.grasp import Grasp, clearance, plan_grasp, reach_of_pick
 from quartet_perception.object_query import GRASP_POSE, id_scope, kinds_of_names
 from quartet_perception.perceiver import Perceiver
 from quartet_perception.scene.view import View
@@ -23,7 +22,7 @@ from quartet_tool_server import ToolServer
 _FLAT_M = 0.005
 """Least height that is told for the planner's sake."""
 _STEEP = 0.7
-"""Least cosine of the angle between a way and a look along it."""
+"""Least sine of the angle at which a look from above looks down."""
 _LITTLE_ROOM_M = 0.006
 """With less room than this a finger may touch something."""
 
@@ -41,20 +40,15 @@ def add_grasp_tool(server: ToolServer, perceiver: Perceiver) -> None:
             ObjectId | None,
             Field(description="In place of object_name: object_id of an earlier result of this task: that very thing."),
         ] = None,
-        direction: Annotated[
-            Direction | None,
-            Field(description="From where the hand comes; left out: from above, or else where the cameras see room."),
-        ] = None,
     ) -> GraspPoseResult:
-        """Work out a grasp for an object, by name or object_id, from a fresh picture.
+        """Work out a grasp from above for an object, by name or object_id, from a fresh picture.
 
-        pre_grasp_pose (go there first), grasp_pose (then straight to it and close) and lift_pose (then straight there)
-        are poses of the tool flange in the base frame; use them as they are. direction says from where the hand comes:
-        from above where it can. If the arm does not get to pre_grasp_pose or straight to grasp_pose, ask again with
-        direction = the first of other_directions. Near the end of its reach the arm does not get as far back: pass
-        pre_grasp_lower_by_m as lower_by_m of plan_and_execute and lift_min_fraction as min_fraction of
-        plan_cartesian_path. object_size_m is for close_gripper. If reachable is false, do not move the arm: the base
-        must come nearer first (distance_m says how far the object is). NO_OBJECTS_FOUND: try the other camera or drive
+        pre_grasp_pose (go there first), grasp_pose (then straight down to it and close) and lift_pose (then straight
+        up) are poses of the tool flange in the base frame, pointing down; use them as they are. Under a board or near
+        the end of its reach the arm does not get as high: pass pre_grasp_lower_by_m as lower_by_m of plan_and_execute
+        and lift_min_fraction as min_fraction of plan_cartesian_path. object_size_m is for close_gripper.
+        If reachable is false, do not move the arm: the base must
+        come nearer first (distance_m says how far the object is). NO_OBJECTS_FOUND: try the other camera or drive
         nearer. TOO_FEW_POINTS: seen without depth, look from elsewhere. UNKNOWN_OBJECT: not in the catalogue.
         UNKNOWN_OBJECT_ID: go on with the name.
 
@@ -88,55 +82,43 @@ def add_grasp_tool(server: ToolServer, perceiver: Perceiver) -> None:
         seen = fused.seen
         wrist_camera = await perceiver.wrist_camera()
         before = perceiver.grasp_views.add(view, base)
-        choice = await perceiver.compute(_choose, name, view, seen, perceiver.file, before, wrist_camera, direction)
+        try:
+            grasp = await perceiver.compute(plan_grasp, view, seen, perceiver.file, before, wrist_camera)
+        except ObjectTooWideError as wide:
+            raise BadParametersError(
+                f"'{name}' cannot be grasped from above: it is {wide}. Choose another object."
+            ) from None
         if object_id is not None:
-            perceiver.tracker.mark_grasp_target(id_scope(), object_id, seen.height, choice.grasp.grip(seen))
+            perceiver.tracker.mark_grasp_target(id_scope(), object_id, seen.height)
         # What one side of it shows is its whole size: above it the wrist camera shows the others.
         as_seen = view.camera != "arm" and any(not one.sized for one in perceiver.catalogue.entries if one.name == name)
-        return _result(perceiver, view, name, object_id, fused, choice, as_seen=as_seen)
-
-
-def _choose(name: str, view: View, seen: Estimate, *more: Any) -> GraspChoice:
-    """Return what choose_grasp does; raise its errors with the name of the object and what to do."""
-    try:
-        return choose_grasp(view, seen, *more)
-    except ObjectTooWideError as wide:
-        raise BadParametersError(f"'{name}' cannot be grasped: it is {wide}. Choose another object.") from None
-    except NoWayError as blocked:
-        raise BadParametersError(f"'{name}' cannot be grasped so: {blocked}. Choose another direction.") from None
+        return _result(perceiver, view, name, object_id, fused, grasp, as_seen=as_seen)
 
 
 def _result(
-    perceiver: Perceiver,
-    view: View,
-    name: str,
-    object_id: str | None,
-    fused: Fused,
-    choice: GraspChoice,
-    *,
-    as_seen: bool,
+    perceiver: Perceiver, view: View, name: str, object_id: str | None, fused: Fused, grasp: Grasp, *, as_seen: bool
 ) -> GraspPoseResult:
-    seen, grasp = fused.seen, choice.grasp
+    seen = fused.seen
     gripper, sure = perceiver.file.gripper, grasp.uncertainty
     m, frame = perceiver.file.manipulation, perceiver.file.frames.base
     low, high = seen.solid.bounds
-    pose = Pose3D(frame_id=frame, position=(grasp.x, grasp.y, grasp.z), orientation=grasp.quaternion)
-    before, lift = (way_length(view, seen, grasp.way, usual) for usual in (m.pre_grasp_height_m, m.lift_height_m))
-    distance = float(np.hypot(seen.solid.x, seen.solid.y))
+
+    def pose(height: float) -> Pose3D:
+        return Pose3D(frame_id=frame, position=(grasp.x, grasp.y, grasp.z + height), orientation=grasp.quaternion)
+
+    distance = float(np.hypot(grasp.x, grasp.y))
+    reach = reach_of_pick(perceiver.file, seen.support)
     notes = [f"'{name}' is {distance:.2f} m away and {seen.height:.3f} m tall"]
-    from_above = grasp.way.direction == "above"
-    if not from_above:
-        notes.append(grasp.way.described)
-    if choice.obstacle:
-        notes.append(choice.obstacle)
-    on_way = _is_along((-grasp.way.axes[:, 2]).tolist(), view.origin.tolist(), seen.centre)
-    look_again = (as_seen or not grasp.sure) and not on_way
+    if distance > reach:
+        notes.append(f"beyond the arm's reach of {reach:.2f} m there: drive nearer first")
+    from_above = _is_from_above(view.origin.tolist(), seen.centre)
+    look_again = (as_seen or not grasp.sure) and not from_above
     # From a second place of the base it is as good as it gets.
-    too_uncertain = grasp.too_uncertain and on_way and fused.stops == 1
+    too_uncertain = grasp.too_uncertain and from_above and fused.stops == 1
     if fused.looks > 1:
         notes.append(f"as {fused.looks} looks from {fused.stops} place{'s' if fused.stops > 1 else ''} tell together")
     if too_uncertain:
-        notes.append(f"{_short(grasp)} even from there: look from another side before it is grasped")
+        notes.append(f"{_short(grasp)} even from above: look from another side before it is grasped")
     elif look_again and as_seen:
         notes.append("its size is only as seen from here: look again from pre_grasp_pose")
     elif look_again and grasp.uncertain:
@@ -152,13 +134,11 @@ def _result(
         camera="arm" if view.camera == "arm" else "front",
         centroid_camera=view.to_camera(np.array(seen.centre)),
         centroid_base=seen.centre,
-        grasp_pose=pose,
-        direction=grasp.way.direction,
-        other_directions=choice.others,
-        pre_grasp_pose=advanced(pose, -before),
-        pre_grasp_lower_by_m=clearance(grasp.overlap, before).lower_by,
-        lift_pose=withdrawn(pose, lift),
-        lift_min_fraction=clearance(grasp.overlap, lift).fraction,
+        grasp_pose=pose(0.0),
+        pre_grasp_pose=pose(m.pre_grasp_height_m),
+        pre_grasp_lower_by_m=clearance(seen.top - grasp.tip_z, m.pre_grasp_height_m).lower_by,
+        lift_pose=pose(m.lift_height_m),
+        lift_min_fraction=clearance(seen.top - grasp.tip_z, m.lift_height_m).fraction,
         bounding_box=BoundingBox(
             minimum=(float(low[0]), float(low[1]), seen.support), maximum=(float(high[0]), float(high[1]), seen.top)
         ),
@@ -169,7 +149,7 @@ def _result(
         gripper_offset_m=gripper.finger_offset_m,
         oriented=grasp.oriented,
         distance_m=distance,
-        reachable=choice.reachable,
+        reachable=distance <= reach,
         open_position=None if grasp.opening >= gripper.stroke_m else gripper.position_at(grasp.opening),
         look_again=look_again,
         too_uncertain=too_uncertain,
@@ -187,12 +167,10 @@ def _short(grasp: Grasp) -> str:
     return f"the hand has {room:.0f} mm of room and needs {grasp.needed_m * 1000:.0f} mm for what it may be off"
 
 
-def _is_along(way: Sequence[float], camera: Sequence[float], centre: Sequence[float]) -> bool:
-    """Return whether a camera at that point looks at an object from near, as a hand sees it that comes on a `way`.
+def _is_from_above(camera: Sequence[float], centre: Sequence[float]) -> bool:
+    """Return whether a camera at that point looks down at an object from near: it then sees the tops of what is beside.
 
-    way: unit vector to the object. It then sees what is beside it. From a low pose of the arm, a tall neighbour hides
-    most of what a hand would meet that comes from above.
+    From a low pose of the arm, a tall neighbour hides most of what the hand would meet.
     """
     away = math.dist(camera, centre)
-    ahead = sum((to - start) * one for to, start, one in zip(centre, camera, way, strict=True))
-    return away <= FROM_ABOVE_M and ahead >= _STEEP * away
+    return away <= FROM_ABOVE_M and camera[2] - centre[2] >= _STEEP * away
